@@ -1,0 +1,71 @@
+# Everything a person or a machine does with this repository. `make help` lists it.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/ready
+NODE_READY := frontend/node_modules/.package-lock.json
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+# Keeps TensorFlow's start-up lines out of the way; its errors still show.
+export TF_CPP_MIN_LOG_LEVEL ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help env demo test check lint fast frontend frontend-check bench build proto format clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+env: $(READY) ## Make the environment in .venv
+
+demo: $(READY) ## Record real trainings and open the Health tab (HEADLESS=1: check and exit)
+	$(BIN)/python -m demo $(if $(HEADLESS),--headless)
+
+test: check ## Everything: lint, types, all tests, a real TensorBoard, a real browser
+	$(BIN)/python -m pytest -m "live or browser"
+
+check: lint frontend-check fast ## Lint, types and fast tests, in under two minutes
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check -q .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/codespell
+
+fast: $(READY)
+	$(BIN)/python -m pytest -q -m "not live and not browser"
+
+frontend: $(NODE_READY) ## Build the page into tb_health_plugin/server/static
+	.ci/npm run build
+
+frontend-check: $(NODE_READY)
+	.ci/npm run check
+	.ci/npm test
+
+bench: $(READY) ## Measure what recording and reading cost
+	$(BIN)/python -m bench
+
+build: $(READY) ## Build the wheel into dist/
+	$(BIN)/python -m build --wheel
+
+proto: $(READY) ## Compile health.proto into health.binpb
+	$(BIN)/python -m grpc_tools.protoc -Itb_health_plugin/events \
+		--descriptor_set_out=tb_health_plugin/events/health.binpb health.proto
+
+format: $(READY) $(NODE_READY) ## Format all code
+	$(BIN)/ruff check --fix -q .
+	$(BIN)/ruff format -q .
+	.ci/npm run format
+
+clean: ## Remove everything that make made
+	rm -rf $(VENV) build dist *.egg-info demo/out bench/out frontend/node_modules
+
+$(READY): setup.py pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 10) or sys.exit("Training Health needs Python 3.10 or newer; run: make PYTHON=python3.11 ...")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[tensorflow,gpu,dev]'
+	touch $@
+
+$(NODE_READY): $(READY) frontend/package.json frontend/package-lock.json
+	.ci/npm ci --no-audit --no-fund --loglevel=error
+	touch $@

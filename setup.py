@@ -1,0 +1,81 @@
+"""Package metadata. Tool settings are in pyproject.toml."""
+
+import re
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+HERE = Path(__file__).parent
+(VERSION,) = re.findall(
+    r'^__version__ = "(.+)"$',
+    (HERE / "tb_health_plugin/__init__.py").read_text(encoding="utf-8"),
+    re.MULTILINE,
+)
+
+# What make check, make test and make bench need, and nothing else does.
+DEV = [
+    "build>=1.2",
+    "codespell>=2.3",
+    "grpcio-tools>=1.60",
+    "hypothesis>=6.100",
+    "import-linter>=2.1",
+    "mypy>=1.15",
+    "playwright>=1.49",
+    "pytest>=8.3",
+    "pytest-timeout>=2.3",
+    "ruff>=0.12",
+    "tensorboardX>=2.6.2",
+    "types-protobuf",
+    "types-psutil",
+]
+
+setup(
+    name="tensorboard-plugin-health",
+    version=VERSION,
+    description="Training Health for TensorBoard: where a training stopped, and why.",
+    long_description=(HERE / "README.md").read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
+    license="Apache-2.0",
+    packages=find_packages(include=["tb_health_plugin", "tb_health_plugin.*"]),
+    package_data={
+        "tb_health_plugin": [
+            "py.typed",
+            "events/health.proto",
+            "events/health.binpb",
+            "server/http_api.md",
+            "server/static/*",
+        ]
+    },
+    python_requires=">=3.10",
+    install_requires=[
+        "google-crc32c>=1.5",
+        "numpy>=1.23",
+        "protobuf>=3.20",
+        "psutil>=5.9",
+        "tensorboard>=2.16",
+        "werkzeug>=2.2",
+    ],
+    extras_require={
+        # The hook runs inside a training, which has TensorFlow anyway.
+        "tensorflow": ["tensorflow>=2.16"],
+        "gpu": ["nvidia-ml-py>=12.535"],
+        "dev": DEV,
+    },
+    entry_points={
+        "console_scripts": ["tb-health = tb_health_plugin.cli.main:main"],
+        "tensorboard_plugins": ["health = tb_health_plugin.plugin:HealthLoader"],
+    },
+    classifiers=[
+        "Development Status :: 3 - Alpha",
+        "Intended Audience :: Developers",
+        "Intended Audience :: Science/Research",
+        "Operating System :: POSIX :: Linux",
+        "Programming Language :: Python :: 3",
+        "Programming Language :: Python :: 3.10",
+        "Programming Language :: Python :: 3.11",
+        "Programming Language :: Python :: 3.12",
+        "Programming Language :: Python :: 3.13",
+        "Topic :: Scientific/Engineering :: Artificial Intelligence",
+        "Typing :: Typed",
+    ],
+)

@@ -1,0 +1,83 @@
+"""Appends events to one file. No TensorFlow and no buffer: appended is handed over.
+
+One writer per file, and a file is never opened again to append: a partial record
+followed by whole ones stops every other reader for good.
+"""
+
+import os
+from pathlib import Path
+
+from google.protobuf.message import Message
+from tensorboard.compat.proto.event_pb2 import Event
+from tensorboard.compat.proto.summary_pb2 import Summary
+
+from tb_health_plugin.events import codec, facts
+from tb_health_plugin.events.framing import frame
+
+
+class EventFile:
+    """A new file of events.
+
+    Args:
+        path: Where to make it. There must be no file yet.
+        now: The time of its first record.
+    """
+
+    def __init__(self, path: Path, *, now: float) -> None:
+        self.path = path
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
+        self._fd = os.open(path, flags | getattr(os, "O_CLOEXEC", 0), 0o666)
+        self._size = 0
+        self.append_raw(
+            Event(wall_time=now, file_version="brain.Event:2").SerializeToString()
+        )
+
+    def append(
+        self, summary: Summary, *, wall_time: float, step: int = 0, sync: bool = False
+    ) -> None:
+        """Appends one event.
+
+        Args:
+            summary: What it holds.
+            wall_time: Seconds since the epoch.
+            step: Training steps finished by then.
+            sync: Wait until the disk has it. Costs milliseconds: for the facts
+                that must survive a loss of power.
+
+        Raises:
+            ValueError: `wall_time` is not a time.
+            OSError: The disk is full, the directory is gone, or the like.
+        """
+        event = Event(
+            wall_time=codec.check_wall_time(wall_time), step=step, summary=summary
+        )
+        self.append_raw(event.SerializeToString())
+        if sync:
+            os.fsync(self._fd)
+
+    def append_fact(self, fact: facts.Fact, *, sync: bool = False) -> None:
+        self.append(
+            codec.fact_summary(fact),
+            wall_time=fact.wall_time,
+            step=fact.step,
+            sync=sync,
+        )
+
+    def append_record(self, tag: str, message: Message, *, wall_time: float) -> None:
+        self.append(codec.record_summary(tag, message), wall_time=wall_time)
+
+    def append_raw(self, event: bytes) -> None:
+        """Appends an encoded event; a half-written one is taken back."""
+        data = frame(event)
+        written = 0
+        try:
+            while written < len(data):
+                written += os.write(self._fd, data[written:])
+        except OSError:
+            if written:
+                os.ftruncate(self._fd, self._size)
+            raise
+        self._size += written
+
+    def close(self) -> None:
+        os.close(self._fd)

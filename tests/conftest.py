@@ -1,0 +1,51 @@
+"""What many tests need: recorded attempts without a training."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from tb_health_plugin.events import facts
+from tb_health_plugin.events.attempt import HEALTH_DIRECTORY, FileName
+from tb_health_plugin.events.event_file import EventFile
+from tb_health_plugin.events.sample_file import SampleFile
+
+WriteAttempt = Callable[..., Path]
+
+
+@pytest.fixture
+def write_attempt(tmp_path: Path) -> WriteAttempt:
+    """Writes the files of an attempt as the recorder would."""
+
+    def write(
+        run: str = "run",
+        *,
+        id: str = "a1",
+        told: Sequence[facts.Fact] = (),
+        samples: Sequence[tuple[float, Mapping[str, float]]] = (),
+        period_seconds: float = 1.0,
+    ) -> Path:
+        directory = tmp_path / "logs" / run / HEALTH_DIRECTORY / id
+        directory.mkdir(parents=True)
+        records = EventFile(directory / str(FileName("records", 0)), now=1.0)
+        for fact in told:
+            records.append_fact(fact)
+        records.close()
+        if samples:
+            columns = list(samples[0][1])
+            path = directory / str(FileName("samples", 0))
+            file = SampleFile(path, columns, period_seconds=period_seconds, now=1.0)
+            for wall_time, numbers in samples:
+                file.append(wall_time, [numbers[column] for column in columns])
+            file.close()
+        return directory
+
+    return write
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    """The log directory that `write_attempt` writes to."""
+    path = tmp_path / "logs"
+    path.mkdir(exist_ok=True)
+    return path
