@@ -1,0 +1,112 @@
+"""Finds the runs below a log directory, named as TensorBoard names them."""
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tb_health_plugin.events.attempt import HEALTH_DIRECTORY
+
+_SCHEME = re.compile("[a-zA-Z][0-9a-zA-Z.]*://")
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRun:
+    """A directory with data of ours or of TensorBoard's.
+
+    Attributes:
+        name: As TensorBoard would call the run.
+        attempts: Directories of our attempts in it.
+        has_events: TensorBoard's loaders find event files in it.
+    """
+
+    name: str
+    attempts: tuple[Path, ...]
+    has_events: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """A log directory.
+
+    Attributes:
+        path: Where it is.
+        name: The name that `--logdir_spec` gave it, or none.
+        remote: Its address, if it is not on this machine.
+    """
+
+    path: Path
+    name: str = ""
+    remote: str = ""
+
+
+def parse_roots(logdir: str, logdir_spec: str) -> tuple[Root, ...]:
+    """The log directories that TensorBoard was started with."""
+    if logdir_spec:
+        return tuple(_parse_spec(part) for part in logdir_spec.split(",") if part)
+    return (_root(logdir),) if logdir else ()
+
+
+def find_runs(root: Root) -> Iterator[FoundRun]:
+    """Every run below `root`. A directory that cannot be read is passed over."""
+    seen: set[tuple[int, int]] = set()
+    for directory, folders, files in os.walk(root.path, followlinks=True):
+        if _visited(directory, seen):
+            folders.clear()
+            continue
+        attempts = tuple(_attempts(directory, folders))
+        has_events = any("tfevents" in name for name in files)
+        if attempts or has_events:
+            yield FoundRun(_name(root, directory), attempts, has_events)
+        # Below plugins/ lies data of plugins, not runs.
+        folders[:] = sorted(name for name in folders if name != "plugins")
+
+
+def _attempts(directory: str, folders: list[str]) -> Iterator[Path]:
+    if "plugins" not in folders:
+        return
+    health = Path(directory) / HEALTH_DIRECTORY
+    try:
+        with os.scandir(health) as entries:
+            yield from sorted(Path(entry.path) for entry in entries if entry.is_dir())
+    except OSError:
+        return
+
+
+def _visited(directory: str, seen: set[tuple[int, int]]) -> bool:
+    """Links may lead in a circle; every directory is looked at once."""
+    try:
+        status = os.stat(directory)
+    except OSError:
+        return True
+    identity = (status.st_dev, status.st_ino)
+    known = identity in seen
+    seen.add(identity)
+    return known
+
+
+def _name(root: Root, directory: str) -> str:
+    relative = os.path.relpath(directory, root.path)
+    if not root.name:
+        return relative
+    return root.name if relative == "." else f"{root.name}/{relative}"
+
+
+def _parse_spec(part: str) -> Root:
+    """`name:/path` or `/path`, told apart as TensorBoard does."""
+    named = ":" in part and not part.startswith("/") and not _is_remote(part)
+    if not named or os.path.splitdrive(part)[0]:
+        return _root(part)
+    name, _, path = part.partition(":")
+    return _root(path, name)
+
+
+def _root(path: str, name: str = "") -> Root:
+    if _is_remote(path):
+        return Root(Path(path), name, remote=path)
+    return Root(Path(path).expanduser(), name)
+
+
+def _is_remote(path: str) -> bool:
+    return _SCHEME.match(path) is not None

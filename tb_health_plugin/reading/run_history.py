@@ -1,0 +1,98 @@
+"""Everything known about one run: the only thing a diagnosis may look at."""
+
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+from tb_health_plugin.events import facts
+from tb_health_plugin.reading.table import TIME, Table
+
+F = TypeVar("F", bound=facts.Fact)
+
+
+class Attempt:
+    """One process that trained, from its start to its end.
+
+    Attributes:
+        id: Name of its directory; stable.
+        samples: The numbers it left, one row per moment.
+        period_seconds: Time between two samples as planned; 0 if unknown.
+    """
+
+    def __init__(self, id: str) -> None:
+        self.id = id
+        self.samples = Table()
+        self.period_seconds = 0.0
+        self._by_kind: dict[type[facts.Fact], list[facts.Fact]] = {}
+
+    def add(self, fact: facts.Fact) -> None:
+        self._by_kind.setdefault(type(fact), []).append(fact)
+
+    def all(self, kind: type[F]) -> Sequence[F]:
+        """All facts of `kind` in the order they were written."""
+        return self._by_kind.get(kind, [])  # type: ignore[return-value]
+
+    def last(self, kind: type[F]) -> F | None:
+        found = self.all(kind)
+        return found[-1] if found else None
+
+    @property
+    def start(self) -> facts.RunStarted | None:
+        found = self.all(facts.RunStarted)
+        return found[0] if found else None
+
+    @property
+    def started_at(self) -> float | None:
+        times = self._times()
+        return min(times, default=None)
+
+    @property
+    def last_seen_at(self) -> float | None:
+        times = self._times()
+        return max(times, default=None)
+
+    @property
+    def last_step(self) -> int:
+        """The highest step that anything of this attempt mentions."""
+        steps = [f.step for found in self._by_kind.values() for f in found]
+        samples = self.samples.column("step")
+        if self.samples.has("step"):
+            steps.append(int(max(s for s in samples[-2:].tolist() if s == s)))
+        return max(steps, default=0)
+
+    def _times(self) -> list[float]:
+        times = [
+            fact.wall_time
+            for found in self._by_kind.values()
+            for fact in (found[0], found[-1])
+        ]
+        if len(self.samples):
+            column = self.samples.column(TIME)
+            times += [float(column[0]), float(column[-1])]
+        return times
+
+
+class RunHistory:
+    """The attempts of one run, oldest first.
+
+    Args:
+        run: Its name.
+        attempts: What our recorder left.
+        summaries: What came through the user's own summary writers. Where there is
+            nothing else, these are the attempts.
+    """
+
+    def __init__(
+        self,
+        run: str,
+        attempts: Iterable[Attempt] = (),
+        summaries: Iterable[Attempt] = (),
+    ) -> None:
+        self.run = run
+        self.attempts = sorted(attempts, key=lambda a: (a.started_at or 0.0, a.id))
+        self.summaries = list(summaries)
+        if not self.attempts:
+            self.attempts, self.summaries = self.summaries, []
+
+    @property
+    def latest(self) -> Attempt | None:
+        return self.attempts[-1] if self.attempts else None

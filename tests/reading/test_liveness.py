@@ -1,0 +1,69 @@
+"""Does the process of an attempt still live? As far as can be known."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tb_health_plugin.events import facts
+from tb_health_plugin.reading.liveness import is_alive, life_of
+from tb_health_plugin.reading.run_history import Attempt
+from tb_health_plugin.reading.table import TIME
+from tb_health_plugin.recording import this_process
+
+
+def started(pid: int, **changes) -> facts.RunStarted:
+    known = {
+        "boot_id": this_process.boot_id(),
+        "process_start_ticks": this_process.start_ticks(pid),
+    }
+    return facts.RunStarted(wall_time=1.0, pid=pid, **{**known, **changes})
+
+
+def seen_at(*times: float, period: float = 1.0) -> Attempt:
+    attempt = Attempt("a")
+    attempt.period_seconds = period
+    attempt.samples.append({TIME: list(times)})
+    return attempt
+
+
+def test_this_process_lives():
+    assert is_alive(started(os.getpid())) is True
+
+
+def test_a_process_that_ended_does_not():
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    start = started(child.pid)
+    child.communicate()
+
+    assert is_alive(start) is False
+
+
+def test_a_zombie_does_not():
+    child = subprocess.Popen([sys.executable, "-c", ""], stdin=subprocess.DEVNULL)
+    start = started(child.pid)
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+
+    assert is_alive(start) is False
+    child.wait()
+
+
+def test_another_process_with_the_same_id_is_not_it():
+    assert is_alive(started(os.getpid(), process_start_ticks=1)) is False
+
+
+def test_a_process_of_another_machine_cannot_be_asked():
+    assert is_alive(started(os.getpid(), boot_id="other")) is None
+
+
+def test_where_there_is_no_proc_nobody_knows(tmp_path: Path):
+    assert is_alive(started(os.getpid()), root=tmp_path) is None
+
+
+def test_elsewhere_a_fresh_record_counts_as_a_sign_of_life(tmp_path: Path):
+    assert life_of(seen_at(1_000.0), 1_059.0, root=tmp_path).alive
+    assert not life_of(seen_at(1_000.0), 1_061.0, root=tmp_path).alive
+
+
+def test_a_slow_sampler_is_given_more_time(tmp_path: Path):
+    assert life_of(seen_at(0.0, period=60.0), 599.0, root=tmp_path).alive
