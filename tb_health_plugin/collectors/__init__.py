@@ -1,0 +1,29 @@
+"""One module per source of numbers. To add a source, add a module; nothing else."""
+
+import importlib
+import pkgutil
+from pathlib import Path
+
+from tb_health_plugin.collectors.collector import Collector, SourceUnavailable
+from tb_health_plugin.events.facts import NotRecorded
+
+
+def collector_classes() -> tuple[type[Collector], ...]:
+    """The `COLLECTOR` of every module in this package, by module name."""
+    names = sorted(module.name for module in pkgutil.iter_modules(__path__))
+    modules = (importlib.import_module(f"{__name__}.{name}") for name in names)
+    return tuple(m.COLLECTOR for m in modules if hasattr(m, "COLLECTOR"))
+
+
+def available_collectors(
+    pid: int, *, root: Path = Path("/")
+) -> tuple[list[Collector], list[NotRecorded]]:
+    """The sources that this machine offers, and those it does not, with the reason."""
+    collectors = []
+    missing = []
+    for kind in collector_classes():
+        try:
+            collectors.append(kind(pid, root=root))
+        except SourceUnavailable as reason:
+            missing.append(NotRecorded(what=kind.what, why=str(reason)))
+    return collectors, missing

@@ -1,0 +1,33 @@
+"""Physical memory that the training process holds."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import psutil
+
+# Second field of /proc/<pid>/statm: resident pages.
+_RESIDENT = 1
+
+
+class ProcessMemory:
+    """Reads `/proc/<pid>/statm`; asks psutil where there is no `/proc`."""
+
+    what = "memory of the training process"
+    columns = ("process_rss_bytes",)
+
+    def __init__(self, pid: int, *, root: Path = Path("/")) -> None:
+        self._pid = pid
+        self._file = root / f"proc/{pid}/statm"
+        self._has_proc = self._file.exists()
+        self._page_bytes = os.sysconf("SC_PAGE_SIZE") if self._has_proc else 0
+
+    def collect(self) -> Mapping[str, float]:
+        if self._has_proc:
+            pages = int(self._file.read_text().split()[_RESIDENT])
+            return {"process_rss_bytes": float(pages * self._page_bytes)}
+        rss = psutil.Process(self._pid).memory_info().rss
+        return {"process_rss_bytes": float(rss)}
+
+
+COLLECTOR = ProcessMemory

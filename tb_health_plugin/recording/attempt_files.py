@@ -1,0 +1,100 @@
+"""The files of one attempt, as its one writer sees them."""
+
+import contextlib
+from collections.abc import Mapping
+from pathlib import Path
+
+from tb_health_plugin.events import facts
+from tb_health_plugin.events.attempt import FileName
+from tb_health_plugin.events.columns import NOT_MEASURED
+from tb_health_plugin.events.event_file import EventFile
+from tb_health_plugin.events.sample_file import SampleFile
+
+# A file of samples holds one day, so that no file grows without end.
+SAMPLE_FILE_SECONDS = 86_400.0
+
+# These end or begin a story: they must survive a loss of power as well.
+_SYNCED = (facts.RunStarted, facts.RunEnded)
+
+
+class AttemptFiles:
+    """Opens, rolls and closes the files below `directory`.
+
+    A file is never opened twice. After a failure the next `ensure_open` makes new
+    ones, which begin with the start fact again, so that each set tells its story.
+
+    Args:
+        directory: The attempt's own. Made again if somebody removed it.
+        start: First fact of every file of records.
+        columns: Names of the numbers of a sample, in order.
+        period_seconds: Time between two samples as planned.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        start: facts.RunStarted,
+        columns: tuple[str, ...],
+        period_seconds: float,
+    ) -> None:
+        self._directory = directory
+        self._start = start
+        self._columns = columns
+        self._period_seconds = period_seconds
+        self._records: EventFile | None = None
+        self._samples: SampleFile | None = None
+        self._roll_at = 0.0
+        self._numbers = {"records": 0, "samples": 0}
+        self.ensure_open(start.wall_time)
+
+    def ensure_open(self, now: float) -> None:
+        """Makes sure that there are files to write to.
+
+        Raises:
+            OSError: They cannot be made.
+        """
+        if self._records is not None and not self._records.path.exists():
+            # Somebody removed the directory: writing on would go nowhere.
+            self.abandon()
+        if self._records is None:
+            self._directory.mkdir(parents=True, exist_ok=True)
+            self._records = EventFile(self._next("records"), now=now)
+            self._records.append_fact(self._start, sync=True)
+        if self._samples is not None and now >= self._roll_at:
+            self._samples.close()
+            self._samples = None
+        if self._samples is None:
+            self._samples = SampleFile(
+                self._next("samples"),
+                self._columns,
+                period_seconds=self._period_seconds,
+                now=now,
+            )
+            self._roll_at = now + SAMPLE_FILE_SECONDS
+
+    def append(self, fact: facts.Fact) -> None:
+        assert self._records is not None
+        self._records.append_fact(fact, sync=isinstance(fact, _SYNCED))
+
+    def append_sample(self, now: float, numbers: Mapping[str, float]) -> None:
+        assert self._samples is not None
+        self._samples.append(
+            now, [numbers.get(column, NOT_MEASURED) for column in self._columns]
+        )
+
+    def abandon(self) -> None:
+        """Gives the open files up; the next `ensure_open` makes new ones."""
+        with contextlib.suppress(OSError):
+            self.close()
+        self._records = self._samples = None
+
+    def close(self) -> None:
+        for file in (self._records, self._samples):
+            if file is not None:
+                file.close()
+
+    def _next(self, kind: str) -> Path:
+        number = self._numbers[kind]
+        self._numbers[kind] += 1
+        return self._directory / str(FileName(kind, number))

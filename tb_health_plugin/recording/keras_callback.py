@@ -1,0 +1,227 @@
+"""The one line: `model.fit(..., callbacks=[HealthCallback("logs/run1")])`."""
+
+import functools
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import keras
+
+from tb_health_plugin.events import facts
+from tb_health_plugin.events.attempt import new_attempt_directory
+from tb_health_plugin.recording.guard import Guard
+from tb_health_plugin.recording.process_end import ProcessEnd, on_process_end
+from tb_health_plugin.recording.recorder import PERIOD_SECONDS, Recorder
+
+_WHAT = "steps and epochs"
+
+# Attempts of this process by log directory: a second callback for the same
+# directory goes on with the story instead of beginning another one.
+_attempts: dict[Path, "_Attempt"] = {}
+_attempts_lock = threading.Lock()
+
+
+class _Attempt:
+    """What the callbacks of one process and log directory share."""
+
+    def __init__(self, logdir: Path, period_seconds: float) -> None:
+        self.pid = os.getpid()
+        self.recorder = Recorder(
+            new_attempt_directory(logdir), period_seconds=period_seconds
+        )
+        self.guard = Guard(self.recorder.recording_stopped)
+        self.trainings = 0
+        self.under_way = False
+        on_process_end(self._ended)
+
+    def _ended(self, end: ProcessEnd) -> None:
+        step = self.recorder.progress.step
+        with self.guard.protect("the end of the run"):
+            self.recorder.close(
+                facts.RunEnded(
+                    wall_time=end.happened_at,
+                    step=step,
+                    reason=end.reason,
+                    exception=end.exception,
+                    message=end.message,
+                    text=end.text,
+                    file=end.file,
+                    line=end.line,
+                    last_step=step,
+                    training_under_way=self.under_way,
+                )
+            )
+
+
+def _attempt_for(logdir: Path, period_seconds: float) -> _Attempt:
+    with _attempts_lock:
+        attempt = _attempts.get(logdir)
+        # After a fork the parent's attempt is not ours to write to.
+        if attempt is None or attempt.pid != os.getpid():
+            attempt = _attempts[logdir] = _Attempt(logdir, period_seconds)
+        return attempt
+
+
+def _safely(method: Callable[..., None]) -> Any:
+    """No fault in a hook of ours reaches `fit`."""
+
+    @functools.wraps(method)
+    def call(self: "HealthCallback", *args: Any, **kwargs: Any) -> None:
+        guard = self._attempt.guard
+        if not guard.is_off(_WHAT):
+            with guard.protect(_WHAT):
+                method(self, *args, **kwargs)
+
+    return call
+
+
+class HealthCallback(keras.callbacks.Callback):
+    """Records the health of a Keras training for TensorBoard's Training Health tab.
+
+    Its place in the list of callbacks does not matter. Several `fit` calls, with
+    this callback or another one for the same log directory, make one story.
+
+    Args:
+        logdir: The run's directory, the same that other TensorBoard writers of
+            the run use. Made if it is missing.
+        period_seconds: Time between two samples of memory and progress.
+
+    Raises:
+        ValueError: `logdir` cannot be used; the message says why. After that,
+            nothing of ours ever raises into the training.
+    """
+
+    # Keras may call us from a thread of its own, so that a step never waits.
+    async_safe = True
+
+    def __init__(
+        self,
+        logdir: "str | os.PathLike[str]",
+        *,
+        period_seconds: float = PERIOD_SECONDS,
+    ) -> None:
+        super().__init__()
+        if not period_seconds > 0:
+            raise ValueError(
+                f"period_seconds={period_seconds!r} must be a number above 0"
+            )
+        directory = Path(os.path.abspath(Path(logdir).expanduser()))
+        self._attempt = _attempt_for(directory, period_seconds)
+        self._training: int | None = None
+        self._epoch = 0
+        self._epochs_done = 0
+        self._epoch_started_at = 0.0
+        self._epoch_first_step = 0
+
+    @_safely
+    def on_train_begin(self, logs: Mapping[str, Any] | None = None) -> None:
+        self._attempt.under_way = True
+        self._training = None
+        self._epochs_done = 0
+
+    @_safely
+    def on_epoch_begin(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:
+        progress = self._attempt.recorder.progress
+        self._epoch = epoch
+        self._epoch_started_at = time.time()
+        self._epoch_first_step = progress.step
+        progress.epoch = epoch
+        if self._training is None:
+            # Only now is it known with which epoch this training begins.
+            self._record_training_start(epoch)
+
+    @_safely
+    def on_train_batch_begin(
+        self, batch: int, logs: Mapping[str, Any] | None = None
+    ) -> None:
+        self._steps_of_epoch(batch)
+
+    @_safely
+    def on_train_batch_end(
+        self, batch: int, logs: Mapping[str, Any] | None = None
+    ) -> None:
+        self._steps_of_epoch(batch + 1)
+        loss = (logs or {}).get("loss")
+        if loss is not None:
+            self._attempt.recorder.progress.loss = loss
+
+    @_safely
+    def on_epoch_end(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:
+        self._epochs_done += 1
+        recorder = self._attempt.recorder
+        recorder.record(
+            facts.EpochEnded(
+                wall_time=time.time(),
+                step=recorder.progress.step,
+                training=self._training,
+                epoch=epoch,
+                first_step=self._epoch_first_step,
+                last_step=recorder.progress.step,
+                planned_steps=self._params().get("steps"),
+                started_at=self._epoch_started_at,
+                metrics=_numbers(logs or {}),
+            )
+        )
+
+    @_safely
+    def on_train_end(self, logs: Mapping[str, Any] | None = None) -> None:
+        self._attempt.under_way = False
+        recorder = self._attempt.recorder
+        recorder.record(
+            facts.TrainingEnded(
+                wall_time=time.time(),
+                step=recorder.progress.step,
+                training=self._training,
+                last_step=recorder.progress.step,
+                epochs_done=self._epochs_done,
+            )
+        )
+
+    def _record_training_start(self, initial_epoch: int) -> None:
+        recorder = self._attempt.recorder
+        self._training = self._attempt.trainings
+        self._attempt.trainings += 1
+        recorder.record(
+            facts.TrainingStarted(
+                wall_time=time.time(),
+                step=recorder.progress.step,
+                training=self._training,
+                model=self.model.name,
+                initial_epoch=initial_epoch,
+                planned_epochs=self._params().get("epochs"),
+                planned_steps_per_epoch=self._params().get("steps"),
+                first_step=recorder.progress.step,
+                trainable_parameters=_trainable_parameters(self.model),
+            )
+        )
+
+    def _steps_of_epoch(self, done: int) -> None:
+        # Calls may come out of order from threads of Keras: steps only go up.
+        progress = self._attempt.recorder.progress
+        progress.step = max(progress.step, self._epoch_first_step + done)
+
+    def _params(self) -> Mapping[str, Any]:
+        return self.params or {}
+
+
+def _numbers(logs: Mapping[str, Any]) -> dict[str, float]:
+    found = {}
+    for name, value in logs.items():
+        try:
+            found[name] = float(value)
+        except (TypeError, ValueError):
+            continue
+    return found
+
+
+def _trainable_parameters(model: Any) -> int | None:
+    if not model.built:
+        return None
+    return sum(_size(variable.shape) for variable in model.trainable_variables)
+
+
+def _size(shape: Any) -> int:
+    return functools.reduce(lambda a, b: a * b, shape, 1)

@@ -1,0 +1,107 @@
+"""Learns how this process ends, as far as Python itself is told.
+
+An uncaught exception passes `sys.excepthook`; every orderly exit runs `atexit`.
+What bypasses Python (SIGKILL, a crash in native code, `os._exit`) is not seen here.
+"""
+
+import atexit
+import os
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+from tb_health_plugin.recording.traces import innermost_user_frame
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessEnd:
+    """How the process ends.
+
+    Attributes:
+        reason: "finished", "exception" or "interrupted".
+        happened_at: Seconds since the epoch.
+        exception: Class of the exception, if one ended it.
+        message: Its message.
+        text: Its traceback.
+        file: Source file of the user's innermost frame.
+        line: Line in that file.
+    """
+
+    reason: str
+    happened_at: float
+    exception: str | None = None
+    message: str | None = None
+    text: str | None = None
+    file: str | None = None
+    line: int | None = None
+
+
+_listeners: list[Callable[[ProcessEnd], None]] = []
+_installed_in: int | None = None
+_seen: ProcessEnd | None = None
+
+
+def on_process_end(listener: Callable[[ProcessEnd], None]) -> None:
+    """Calls `listener` once, at the end of this process. Forked children forget it."""
+    global _installed_in
+    _listeners.append(listener)
+    if _installed_in == os.getpid():
+        return
+    _installed_in = os.getpid()
+    sys.excepthook = _ExceptHook(sys.excepthook)
+    atexit.register(_at_exit)
+
+
+class _ExceptHook:
+    """Notes the exception, then does what would have been done without us."""
+
+    def __init__(self, before: Callable[..., Any]) -> None:
+        self._before = before
+
+    def __call__(
+        self,
+        kind: type[BaseException],
+        error: BaseException,
+        trace: TracebackType | None,
+    ) -> None:
+        if os.getpid() == _installed_in and _is_main_thread():
+            _tell(_end_by_exception(kind, error, trace))
+        self._before(kind, error, trace)
+
+
+def _is_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+def _end_by_exception(
+    kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> ProcessEnd:
+    frame = innermost_user_frame(trace)
+    return ProcessEnd(
+        reason="interrupted" if issubclass(kind, KeyboardInterrupt) else "exception",
+        happened_at=time.time(),
+        exception=kind.__name__,
+        message=str(error),
+        text="".join(traceback.format_exception(kind, error, trace)),
+        file=frame.filename if frame else None,
+        line=frame.lineno if frame else None,
+    )
+
+
+def _at_exit() -> None:
+    if os.getpid() == _installed_in:
+        _tell(ProcessEnd(reason="finished", happened_at=time.time()))
+
+
+def _tell(end: ProcessEnd) -> None:
+    global _seen
+    if _seen is not None:
+        return
+    _seen = end
+    for listener in _listeners:
+        listener(end)
