@@ -1,0 +1,1 @@
+"""The `tb-health` command. Sits above both halves of the house."""

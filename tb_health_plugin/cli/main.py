@@ -1,0 +1,49 @@
+"""`tb-health`: what the tab says, in a terminal."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tb_health_plugin import __version__
+from tb_health_plugin.reading.library import Library
+from tb_health_plugin.reading.log_directory import Root
+from tb_health_plugin.server.view import View
+
+HEALTHY, PROBLEM_FOUND, USAGE_ERROR = 0, 1, 2
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command; returns its exit status."""
+    options = _parser().parse_args(arguments)
+    try:
+        return _list(options.logdir)
+    except NotADirectoryError as error:
+        sys.stderr.write(f"tb-health: {error}\n")
+        return USAGE_ERROR
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="tb-health", description="Where did this training stop, and why?"
+    )
+    parser.add_argument("--version", action="version", version=__version__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    listing = commands.add_parser("list", help="every run of a log directory")
+    listing.add_argument("logdir", type=Path, help="the directory TensorBoard reads")
+    return parser
+
+
+def _list(logdir: Path) -> int:
+    if not logdir.is_dir():
+        raise NotADirectoryError(f"{logdir} is not a directory")
+    view = View(Library([Root(logdir)]))
+    view.refresh()
+    told = view.runs()
+    for one in told:
+        words = one.story.headline if one.story else "Not monitored"
+        sys.stdout.write(f"{one.run.name}: {words}\n")
+    if not told:
+        sys.stdout.write(f"No runs below {logdir}\n")
+    bad = any(one.story and one.story.severity != "info" for one in told)
+    return PROBLEM_FOUND if bad else HEALTHY

@@ -1,0 +1,1 @@
+"""From the history of a run to words. Pure: no files, no clock, no TensorFlow."""

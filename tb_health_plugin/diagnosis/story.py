@@ -1,0 +1,233 @@
+"""Tells how an attempt stands or ended, from what it says itself.
+
+This names endings, not yet their causes: an end that nobody recorded stays unknown.
+"""
+
+from tb_health_plugin.diagnosis.verdict import (
+    Evidence,
+    Fix,
+    Moment,
+    State,
+    Story,
+    Verdict,
+)
+from tb_health_plugin.events import facts
+from tb_health_plugin.reading.liveness import Life
+from tb_health_plugin.reading.run_history import Attempt
+
+
+def tell(attempt: Attempt, life: Life) -> Story:
+    """The story of one attempt."""
+    end = attempt.last(facts.RunEnded)
+    if end is not None and end.reason == "exception":
+        return _by_exception(attempt, end)
+    if end is not None and end.reason == "interrupted":
+        return _by_hand(attempt, end)
+    if end is None and life.alive:
+        return _alive(attempt)
+    if attempt.start is None:
+        return _from_summaries(attempt, end)
+    if not attempt.all(facts.TrainingStarted):
+        return _without_training(attempt, end, life)
+    if is_under_way(attempt):
+        return _left(attempt, end) if end else _vanished(attempt, life)
+    return _returned(attempt)
+
+
+def is_under_way(attempt: Attempt) -> bool:
+    """A training began and has not ended."""
+    begun = attempt.last(facts.TrainingStarted)
+    ended = attempt.last(facts.TrainingEnded)
+    if begun is None:
+        return False
+    return ended is None or ended.training != begun.training
+
+
+def stopped_at(attempt: Attempt) -> Moment:
+    """The last moment that anything is known of."""
+    epochs = attempt.samples.column("epoch")
+    epoch = None
+    if len(epochs) and epochs[-1] == epochs[-1]:
+        epoch = int(epochs[-1]) + 1
+    return Moment(step=attempt.last_step, epoch=epoch, wall_time=attempt.last_seen_at)
+
+
+def _alive(attempt: Attempt) -> Story:
+    if attempt.all(facts.TrainingStarted) and not is_under_way(attempt):
+        return _returned(attempt)
+    step = attempt.last_step
+    words = f"Running, at step {step:,}" if step else "Running, before the first step"
+    return Story(state="running", chip="Running", severity="info", headline=words)
+
+
+def _returned(attempt: Attempt) -> Story:
+    begun = attempt.last(facts.TrainingStarted)
+    ended = attempt.last(facts.TrainingEnded)
+    assert begun is not None
+    assert ended is not None
+    planned = (begun.planned_epochs or 0) - (begun.initial_epoch or 0)
+    done = ended.epochs_done or 0
+    at = f"step {attempt.last_step:,}"
+    if done < planned:
+        return Story(
+            state="ended_early",
+            chip="Ended early",
+            severity="info",
+            headline=f"Ended at {at}, after {done:,} of {planned:,} epochs",
+        )
+    return Story(
+        state="finished",
+        chip="Finished",
+        severity="info",
+        headline=f"Finished as planned at {at}",
+    )
+
+
+def _by_exception(attempt: Attempt, end: facts.RunEnded) -> Story:
+    name = end.exception or "an exception"
+    at = stopped_at(attempt)
+    headline = f"Stopped by {name} {_where(attempt)}"
+    said = f"{name}: {_first_line(end.message)}" if end.message else name
+    place: dict[str, str | int] = {}
+    if end.file and end.line:
+        place = {"file": end.file, "line": end.line}
+        said += f" ({end.file}, line {end.line})"
+    verdict = Verdict(
+        id="code_error",
+        detail=name,
+        severity="critical",
+        confidence="proven",
+        headline=headline,
+        because="Python reported the exception as it ended the program.",
+        cause_at=at,
+        stopped_at=at,
+        place=place,
+        evidence=(Evidence(text=said, at=at),),
+        fixes=(
+            Fix(
+                title="Read the traceback below",
+                why="It names the line that raised and what called it.",
+            ),
+        ),
+    )
+    return _story("failed", "Error", verdict)
+
+
+def _by_hand(attempt: Attempt, end: facts.RunEnded) -> Story:
+    at = stopped_at(attempt)
+    verdict = Verdict(
+        id="user_interrupt",
+        severity="info",
+        confidence="proven",
+        headline=f"Stopped by Ctrl-C {_where(attempt)}",
+        because="Python reported KeyboardInterrupt as it ended the program.",
+        cause_at=at,
+        stopped_at=at,
+        evidence=(Evidence(text="KeyboardInterrupt ended the program.", at=at),),
+    )
+    return _story("ended_early", "Stopped by hand", verdict)
+
+
+def _left(attempt: Attempt, end: facts.RunEnded) -> Story:
+    at = stopped_at(attempt)
+    verdict = Verdict(
+        id="unknown",
+        severity="warning",
+        confidence="possible",
+        headline=f"The program ended {_where(attempt)}, before fit() was done",
+        because=(
+            "Python shut down in an orderly way while the training was under way: "
+            "sys.exit() does that, and so does an exception that was caught."
+        ),
+        cause_at=at,
+        stopped_at=at,
+        evidence=(
+            Evidence(text="The exit handlers of Python ran.", at=at),
+            Evidence(text="fit() had not returned.", at=at),
+        ),
+    )
+    return _story("ended_early", "Cause unknown", verdict)
+
+
+def _vanished(attempt: Attempt, life: Life) -> Story:
+    at = stopped_at(attempt)
+    verdict = Verdict(
+        id="unknown",
+        severity="critical",
+        confidence="possible",
+        headline=f"Stopped {_where(attempt)}; we cannot tell why",
+        because=(
+            "It left no word: no exception was reported and no exit handler ran. A "
+            "kill, a crash in native code and os._exit() all look like this."
+        ),
+        cause_at=at,
+        stopped_at=at,
+        evidence=(
+            Evidence(text=life.because, at=at),
+            Evidence(text="The record has no end.", at=at),
+        ),
+    )
+    return _story("died", "Cause unknown", verdict)
+
+
+def _without_training(
+    attempt: Attempt, end: facts.RunEnded | None, life: Life
+) -> Story:
+    if end is None:
+        return _vanished(attempt, life)
+    return Story(
+        state="unknown",
+        chip="No training",
+        severity="info",
+        headline="The program ended without a training",
+    )
+
+
+def _from_summaries(attempt: Attempt, end: facts.RunEnded | None) -> Story:
+    """Nothing but what the user's own summary writer was told."""
+    at = f"step {attempt.last_step:,}"
+    if end is None:
+        return Story(
+            state="unknown",
+            chip="No end recorded",
+            severity="info",
+            headline=f"Last heard of at {at}; its end was not recorded",
+        )
+    if end.reason == "finished":
+        return Story(
+            state="finished",
+            chip="Finished",
+            severity="info",
+            headline=f"Finished at {at}",
+        )
+    reason = _first_line(end.message or end.reason or "no reason given")
+    return Story(
+        state="ended_early",
+        chip="Ended early",
+        severity="info",
+        headline=f"Ended at {at}: {reason}",
+    )
+
+
+def _story(state: State, chip: str, verdict: Verdict) -> Story:
+    return Story(
+        state=state,
+        chip=chip,
+        severity=verdict.severity,
+        headline=verdict.headline,
+        verdict=verdict,
+    )
+
+
+def _where(attempt: Attempt) -> str:
+    if not attempt.all(facts.TrainingStarted):
+        return "before the training began"
+    if not is_under_way(attempt):
+        return f"after the training (step {attempt.last_step:,})"
+    if not attempt.last_step:
+        return "before the first step was done"
+    return f"at step {attempt.last_step:,}"
+
+
+def _first_line(text: str) -> str:
+    return text.strip().split("\n", 1)[0]

@@ -1,0 +1,1 @@
+"""TensorBoard's side: the routes and the JSON of `http_api.md`."""

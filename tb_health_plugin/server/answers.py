@@ -1,0 +1,373 @@
+"""From the view to the JSON of `http_api.md`: typed functions without HTTP."""
+
+import math
+import os
+from collections.abc import Iterator
+
+from tb_health_plugin.diagnosis.verdict import Moment, Verdict
+from tb_health_plugin.events import facts
+from tb_health_plugin.reading.downsample import downsample
+from tb_health_plugin.reading.run_history import Attempt, RunHistory
+from tb_health_plugin.reading.table import Table, measured
+from tb_health_plugin.server import payloads
+from tb_health_plugin.server.errors import NotFound, RequestError
+from tb_health_plugin.server.lanes import drawn_lanes, memory_limit
+from tb_health_plugin.server.view import ToldRun, View
+
+MOST_BUCKETS = 2_000
+
+
+def run_list(view: View) -> payloads.RunList:
+    """`GET /runs`."""
+    told = view.runs()
+    library = view.library
+    problems: list[payloads.ProblemPayload] = [
+        {
+            "run": one.run.name,
+            "file": _shown_path(view, problem.file),
+            "message": problem.message,
+        }
+        for one in told
+        for problem in one.run.problems
+    ]
+    for root in library.roots:
+        if root.remote:
+            problems.append(
+                {
+                    "run": root.name or ".",
+                    "file": root.remote,
+                    "message": "only log directories on this machine are read for now",
+                }
+            )
+    return {
+        "logdirs": [
+            root.remote or os.path.abspath(root.path) for root in library.roots
+        ],
+        "reading": {
+            "complete": library.complete,
+            "runs_found": library.found,
+            "runs_read": library.read,
+            "problems": problems,
+        },
+        "runs": [run_row(one) for one in told],
+    }
+
+
+def run_row(told: ToldRun) -> payloads.RunRow:
+    """One row of the run list."""
+    story = told.story
+    attempt = told.run.history.latest
+    row: payloads.RunRow = {
+        "name": told.run.name,
+        "monitored": story is not None,
+        "state": None,
+        "chip": "Not monitored",
+        "severity": None,
+        "headline": "No health data was recorded for this run",
+        "started_at": None,
+        "last_seen_at": None,
+        "ended_at": None,
+        "ran_for_seconds": None,
+        "step": None,
+        "planned_steps": None,
+        "epoch": None,
+        "planned_epochs": None,
+        "peak_memory_bytes": None,
+        "memory_limit_bytes": None,
+        "data_wait_fraction": None,
+        "gpu_busy_fraction": None,
+        "marks": [],
+        "attempts": len(told.run.history.attempts),
+        "tensorboard_runs": list(told.run.tensorboard_runs),
+    }
+    if story is None or attempt is None:
+        return row
+    row["state"] = story.state
+    row["chip"] = story.chip
+    row["severity"] = story.severity
+    row["headline"] = story.headline
+    _add_progress(row, attempt, live=story.state == "running")
+    if story.severity != "info" and row["step"] is not None:
+        row["marks"] = [{"step": row["step"], "severity": story.severity}]
+    return row
+
+
+def run_story(view: View, name: str) -> payloads.RunStory:
+    """`GET /run`.
+
+    Raises:
+        NotFound: There is no such run.
+    """
+    told = _find(view, name)
+    attempt = told.run.history.latest
+    story = told.story
+    answer: payloads.RunStory = {
+        "run": run_row(told),
+        "verdict": None,
+        "findings": [],
+        "not_measured": [],
+        "attempts": [],
+        "epochs": [],
+        "incidents": [],
+        "lanes": [],
+        "settings": {},
+    }
+    if attempt is None or story is None:
+        return answer
+    start = attempt.start
+    answer["verdict"] = _verdict(story.verdict) if story.verdict else None
+    answer["not_measured"] = _not_measured(start)
+    answer["attempts"] = _attempts(told)
+    answer["epochs"] = [_epoch(epoch) for epoch in attempt.all(facts.EpochEnded)]
+    answer["incidents"] = _incidents([attempt, *told.run.history.summaries])
+    answer["lanes"] = _lanes(told.run.history)
+    answer["settings"] = dict(start.settings) if start else {}
+    return answer
+
+
+def lane_points(
+    view: View,
+    name: str,
+    lane_id: str,
+    *,
+    axis: str,
+    begin: float,
+    end: float,
+    buckets: int,
+) -> payloads.LanePoints:
+    """`GET /lane`.
+
+    Raises:
+        NotFound: There is no such run, or it has no data for this lane.
+        RequestError: A parameter is out of its range.
+    """
+    if axis not in ("time", "step"):
+        raise RequestError(f'axis="{axis}" is not known: expected "time" or "step".')
+    if not 1 <= buckets <= MOST_BUCKETS:
+        raise RequestError(
+            f"buckets={buckets} is out of range: expected 1 to {MOST_BUCKETS}."
+        )
+    drawn = drawn_lanes(_find(view, name).run.history).get(lane_id)
+    if drawn is None:
+        raise NotFound(f'Run "{name}" has no data for a lane called "{lane_id}".')
+    points = downsample(
+        drawn.attempt.samples,
+        drawn.columns,
+        axis=axis,
+        begin=begin,
+        end=end,
+        buckets=buckets,
+        period_seconds=drawn.attempt.period_seconds,
+    )
+    return {
+        "lane": lane_id,
+        "samples": points.samples,
+        "bucketed": points.bucketed,
+        "time": points.time,
+        "step": points.step,
+        "series": [
+            {"column": column, "mean": line.mean, "min": line.low, "max": line.high}
+            for column, line in points.lines.items()
+        ],
+    }
+
+
+def _find(view: View, name: str) -> ToldRun:
+    told = view.run(name)
+    if told is None:
+        raise NotFound(f'There is no run called "{name}".')
+    return told
+
+
+def _add_progress(row: payloads.RunRow, attempt: Attempt, *, live: bool) -> None:
+    table = attempt.samples
+    started, seen = attempt.started_at, attempt.last_seen_at
+    row["started_at"] = started
+    row["last_seen_at"] = seen
+    row["ended_at"] = None if live else seen
+    if started is not None and seen is not None:
+        row["ran_for_seconds"] = seen - started
+    row["step"] = attempt.last_step
+    row["planned_steps"] = _planned_steps(attempt)
+    begun = attempt.last(facts.TrainingStarted)
+    row["planned_epochs"] = begun.planned_epochs if begun else None
+    row["epoch"] = _epoch_now(attempt)
+    row["peak_memory_bytes"] = _highest(table, "process_rss_bytes")
+    limit = memory_limit(table)
+    row["memory_limit_bytes"] = limit.value if limit else None
+    waited, took = (_sum(table, n) for n in ("wait_seconds", "step_seconds"))
+    row["data_wait_fraction"] = min(1.0, waited / took) if waited and took else None
+
+
+def _planned_steps(attempt: Attempt) -> int | None:
+    """Steps of earlier trainings as they were, and of the last one as planned."""
+    begun = attempt.last(facts.TrainingStarted)
+    if begun is None or not begun.planned_steps_per_epoch or not begun.planned_epochs:
+        return None
+    epochs = begun.planned_epochs - (begun.initial_epoch or 0)
+    return (begun.first_step or 0) + epochs * begun.planned_steps_per_epoch
+
+
+def _epoch_now(attempt: Attempt) -> int | None:
+    epochs = attempt.samples.column("epoch")
+    known = epochs[measured(epochs)]
+    if len(known):
+        return int(known[-1]) + 1
+    ended = attempt.last(facts.EpochEnded)
+    return ended.epoch + 1 if ended and ended.epoch is not None else None
+
+
+def _highest(table: Table, column: str) -> float | None:
+    values = [v for v in table.column(column).tolist() if math.isfinite(v)]
+    return max(values, default=None)
+
+
+def _sum(table: Table, column: str) -> float:
+    values: list[float] = table.column(column).tolist()
+    return math.fsum(v for v in values if math.isfinite(v))
+
+
+def _verdict(verdict: Verdict) -> payloads.VerdictPayload:
+    return {
+        "id": verdict.id,
+        "detail": verdict.detail,
+        "severity": verdict.severity,
+        "confidence": verdict.confidence,
+        "headline": verdict.headline,
+        "because": verdict.because,
+        "cause_at": _moment(verdict.cause_at),
+        "stopped_at": _moment(verdict.stopped_at),
+        "place": dict(verdict.place),
+        "evidence": [
+            {
+                "text": one.text,
+                "strength": "strong" if one.strong else "supporting",
+                "lane": one.lane,
+                "step": one.at.step,
+                "wall_time": one.at.wall_time,
+            }
+            for one in verdict.evidence
+        ],
+        "fixes": [
+            {"title": fix.title, "why": fix.why, "code": fix.code}
+            for fix in verdict.fixes
+        ],
+    }
+
+
+def _moment(moment: Moment) -> payloads.MomentPayload:
+    return {
+        "step": moment.step,
+        "epoch": moment.epoch,
+        "wall_time": moment.wall_time,
+    }
+
+
+def _not_measured(
+    start: facts.RunStarted | None,
+) -> list[payloads.NotMeasuredPayload]:
+    missing = start.not_recorded if start else ()
+    return [{"what": one.what, "why": one.why, "enable": None} for one in missing]
+
+
+def _attempts(told: ToldRun) -> list[payloads.AttemptPayload]:
+    found: list[payloads.AttemptPayload] = []
+    for attempt, story in zip(told.run.history.attempts, told.stories, strict=True):
+        start = attempt.start
+        found.append(
+            {
+                "id": attempt.id,
+                "host": start.host if start else None,
+                "pid": start.pid if start else None,
+                "started_at": attempt.started_at,
+                "last_seen_at": attempt.last_seen_at,
+                "state": story.state,
+                "first_step": 0,
+                "last_step": attempt.last_step,
+            }
+        )
+    return found
+
+
+def _epoch(epoch: facts.EpochEnded) -> payloads.EpochPayload:
+    return {
+        "epoch": None if epoch.epoch is None else epoch.epoch + 1,
+        "first_step": epoch.first_step,
+        "last_step": epoch.last_step,
+        "planned_steps": epoch.planned_steps,
+        "started_at": epoch.started_at,
+        "ended_at": epoch.wall_time,
+        "metrics": dict(epoch.metrics),
+    }
+
+
+def _incidents(attempts: list[Attempt]) -> list[payloads.IncidentPayload]:
+    """Incidents, gaps in the recording and the end, in the order they happened."""
+    found = [one for attempt in attempts for one in _incidents_of(attempt)]
+    found.sort(key=lambda one: one["wall_time"])
+    for index, one in enumerate(found):
+        one["id"] = str(index)
+    return found
+
+
+def _incidents_of(attempt: Attempt) -> Iterator[payloads.IncidentPayload]:
+    for incident in attempt.all(facts.Incident):
+        yield {
+            "id": "",
+            "kind": incident.kind or "incident",
+            "severity": incident.severity or "info",
+            "message": incident.message or "",
+            "step": incident.step,
+            "wall_time": incident.happened_at or incident.wall_time,
+            "text": incident.text,
+        }
+    for gap in attempt.all(facts.RecordingStopped):
+        what = "Recording went on after a gap" if gap.resumed else "Not recorded"
+        yield {
+            "id": "",
+            "kind": "recording_stopped",
+            "severity": "info",
+            "message": f"{what}: {gap.what} ({gap.why})",
+            "step": gap.step,
+            "wall_time": gap.wall_time,
+            "text": None,
+        }
+    for end in attempt.all(facts.RunEnded):
+        if end.reason != "finished":
+            said = (end.exception, end.message)
+            yield {
+                "id": "",
+                "kind": end.reason or "stop",
+                "severity": "critical" if end.reason == "exception" else "info",
+                "message": ": ".join(filter(None, said)) or "Stopped",
+                "step": end.step,
+                "wall_time": end.happened_at or end.wall_time,
+                "text": end.text,
+            }
+
+
+def _lanes(history: RunHistory) -> list[payloads.LanePayload]:
+    return [
+        {
+            "id": drawn.lane.id,
+            "title": drawn.lane.title,
+            "unit": drawn.lane.unit,
+            "series": [
+                {"column": column, "title": drawn.lane.series[column]}
+                for column in drawn.columns
+            ],
+            "limits": [
+                {"value": limit.value, "label": limit.label}
+                for limit in drawn.lane.limits(drawn.attempt.samples)
+            ],
+        }
+        for drawn in drawn_lanes(history).values()
+    ]
+
+
+def _shown_path(view: View, path: "os.PathLike[str]") -> str:
+    for root in view.library.roots:
+        shown = os.path.relpath(path, root.path)
+        if not shown.startswith(".."):
+            return shown
+    return os.fspath(path)

@@ -1,0 +1,108 @@
+"""The lanes of the timeline: which numbers belong together, and their limits."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tb_health_plugin.reading.run_history import Attempt, RunHistory
+from tb_health_plugin.reading.table import Table
+
+_GIB = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A value that must not be reached, and what it is."""
+
+    value: float
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """One strip of the timeline.
+
+    Attributes:
+        id: Stable name.
+        title: Name for people.
+        unit: One of the units of `http_api.md`.
+        series: Columns and their titles. Those without data are left out.
+        limits: Finds the limits to draw.
+    """
+
+    id: str
+    title: str
+    unit: str
+    series: dict[str, str]
+    limits: Callable[[Table], list[Limit]] = lambda _: []
+
+
+def memory_limit(table: Table) -> Limit | None:
+    """The tightest limit on memory that was seen last: the container's or all."""
+    for column, what in (
+        ("cgroup_memory_limit_bytes", "container"),
+        ("host_memory_total_bytes", "machine"),
+    ):
+        if table.has(column):
+            values = table.column(column)
+            value = float(values[values == values][-1])
+            return Limit(value, f"limit {value / _GIB:.1f} GiB ({what})")
+    return None
+
+
+def _memory_limits(table: Table) -> list[Limit]:
+    limit = memory_limit(table)
+    return [limit] if limit else []
+
+
+LANES = (
+    Lane(
+        "host_memory",
+        "Host memory",
+        "bytes",
+        {
+            "process_rss_bytes": "This training",
+            "cgroup_memory_used_bytes": "Whole container",
+            "host_memory_used_bytes": "Whole machine",
+        },
+        _memory_limits,
+    ),
+    Lane("loss", "Loss", "number", {"loss": "Loss"}),
+    Lane("data_wait", "Waiting for data", "seconds", {"wait_seconds": "Wait"}),
+    Lane("step_time", "Step time", "seconds", {"step_seconds": "Step"}),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnLane:
+    """A lane with data.
+
+    Attributes:
+        lane: Which one.
+        columns: Those of its columns that were measured.
+        attempt: Where they were.
+    """
+
+    lane: Lane
+    columns: list[str]
+    attempt: Attempt
+
+
+def drawn_lanes(history: RunHistory) -> dict[str, DrawnLane]:
+    """The lanes to draw: from the last attempt, else from summaries."""
+    sources = [history.latest] if history.latest else []
+    found: dict[str, DrawnLane] = {}
+    for lane in LANES:
+        for attempt in (*sources, *history.summaries):
+            columns = _measured_columns(lane, attempt.samples)
+            if columns:
+                found[lane.id] = DrawnLane(lane, columns, attempt)
+                break
+    return found
+
+
+def _measured_columns(lane: Lane, table: Table) -> list[str]:
+    columns = [column for column in lane.series if table.has(column)]
+    if not table.has("cgroup_memory_limit_bytes"):
+        # A group without a limit of its own is nothing a user knows of.
+        columns = [c for c in columns if not c.startswith("cgroup_")]
+    return columns

@@ -1,0 +1,206 @@
+"""The JSON of `http_api.md` as types."""
+
+from typing import TypedDict
+
+
+class Mark(TypedDict):
+    """A place on the way where something happened."""
+
+    step: int
+    severity: str
+
+
+class RunRow(TypedDict):
+    """One row of the run list."""
+
+    name: str
+    monitored: bool
+    state: str | None
+    chip: str
+    severity: str | None
+    headline: str
+    started_at: float | None
+    last_seen_at: float | None
+    ended_at: float | None
+    ran_for_seconds: float | None
+    step: int | None
+    planned_steps: int | None
+    epoch: int | None
+    planned_epochs: int | None
+    peak_memory_bytes: float | None
+    memory_limit_bytes: float | None
+    data_wait_fraction: float | None
+    gpu_busy_fraction: float | None
+    marks: list[Mark]
+    attempts: int
+    tensorboard_runs: list[str]
+
+
+class ProblemPayload(TypedDict):
+    """A file that could not be read as a whole."""
+
+    run: str
+    file: str
+    message: str
+
+
+class Reading(TypedDict):
+    """How far the log directory has been read."""
+
+    complete: bool
+    runs_found: int
+    runs_read: int
+    problems: list[ProblemPayload]
+
+
+class RunList(TypedDict):
+    """`GET /runs`."""
+
+    logdirs: list[str]
+    reading: Reading
+    runs: list[RunRow]
+
+
+class MomentPayload(TypedDict):
+    """A place in the run."""
+
+    step: int | None
+    epoch: int | None
+    wall_time: float | None
+
+
+class EvidencePayload(TypedDict):
+    """One observation."""
+
+    text: str
+    strength: str
+    lane: str | None
+    step: int | None
+    wall_time: float | None
+
+
+class FixPayload(TypedDict):
+    """Something to change."""
+
+    title: str
+    why: str
+    code: str | None
+
+
+class VerdictPayload(TypedDict):
+    """Why a run stopped."""
+
+    id: str
+    detail: str | None
+    severity: str
+    confidence: str
+    headline: str
+    because: str
+    cause_at: MomentPayload
+    stopped_at: MomentPayload
+    place: dict[str, str | int]
+    evidence: list[EvidencePayload]
+    fixes: list[FixPayload]
+
+
+class NotMeasuredPayload(TypedDict):
+    """What nobody looked at."""
+
+    what: str
+    why: str
+    enable: str | None
+
+
+class AttemptPayload(TypedDict):
+    """One process that trained."""
+
+    id: str
+    host: str | None
+    pid: int | None
+    started_at: float | None
+    last_seen_at: float | None
+    state: str
+    first_step: int
+    last_step: int
+
+
+class EpochPayload(TypedDict):
+    """One epoch that ended."""
+
+    epoch: int | None
+    first_step: int | None
+    last_step: int | None
+    planned_steps: int | None
+    started_at: float | None
+    ended_at: float
+    metrics: dict[str, float]
+
+
+class IncidentPayload(TypedDict):
+    """A mark on the timeline, with its text."""
+
+    id: str
+    kind: str
+    severity: str
+    message: str
+    step: int
+    wall_time: float
+    text: str | None
+
+
+class SeriesPayload(TypedDict):
+    """One line of a lane."""
+
+    column: str
+    title: str
+
+
+class LimitPayload(TypedDict):
+    """A value that must not be reached."""
+
+    value: float
+    label: str
+
+
+class LanePayload(TypedDict):
+    """One strip of the timeline."""
+
+    id: str
+    title: str
+    unit: str
+    series: list[SeriesPayload]
+    limits: list[LimitPayload]
+
+
+class RunStory(TypedDict):
+    """`GET /run`."""
+
+    run: RunRow
+    verdict: VerdictPayload | None
+    findings: list[VerdictPayload]
+    not_measured: list[NotMeasuredPayload]
+    attempts: list[AttemptPayload]
+    epochs: list[EpochPayload]
+    incidents: list[IncidentPayload]
+    lanes: list[LanePayload]
+    settings: dict[str, str]
+
+
+class SeriesPoints(TypedDict):
+    """The points of one line."""
+
+    column: str
+    mean: list[float | None]
+    min: list[float | None]
+    max: list[float | None]
+
+
+class LanePoints(TypedDict):
+    """`GET /lane`."""
+
+    lane: str
+    samples: int
+    bucketed: bool
+    time: list[float]
+    step: list[int]
+    series: list[SeriesPoints]

@@ -1,0 +1,98 @@
+"""What the tab shows, kept ready: the library, refreshed, with a story per run."""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tb_health_plugin.diagnosis.story import tell
+from tb_health_plugin.diagnosis.verdict import Story
+from tb_health_plugin.reading import from_data_provider
+from tb_health_plugin.reading.library import Library, Run
+from tb_health_plugin.reading.liveness import life_of
+
+
+@dataclass(frozen=True, slots=True)
+class ToldRun:
+    """A run with the stories of its attempts, newest last; none if not monitored."""
+
+    run: Run
+    stories: tuple[Story, ...]
+    version: str
+
+    @property
+    def story(self) -> Story | None:
+        return self.stories[-1] if self.stories else None
+
+
+class View:
+    """The state behind all routes.
+
+    Args:
+        library: Where runs come from.
+        provider: TensorBoard's data provider, or None.
+        clock: Seconds since the epoch.
+    """
+
+    def __init__(
+        self,
+        library: Library,
+        provider: Any = None,
+        *,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.library = library
+        self._provider = provider
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._told: dict[str, ToldRun] = {}
+        # Two starts of TensorBoard must not share an ETag.
+        self._birth = f"{clock():.6f}"
+        self._changes = 0
+
+    @property
+    def version(self) -> str:
+        return f"{self._birth}-{self._changes}-{self.library.complete}"
+
+    @property
+    def has_runs(self) -> bool:
+        return bool(self._told)
+
+    def runs(self) -> list[ToldRun]:
+        with self._lock:
+            return list(self._told.values())
+
+    def run(self, name: str) -> ToldRun | None:
+        with self._lock:
+            return self._told.get(name)
+
+    def refresh(self) -> None:
+        """Reads what is new and tells the stories again."""
+        self.library.refresh()
+        try:
+            if self._provider is not None:
+                self.library.merge_summaries(
+                    from_data_provider.list_runs(self._provider),
+                    from_data_provider.read_attempts(self._provider),
+                )
+        finally:
+            # Our own files are shown even while TensorBoard's loaders fail.
+            self._tell_all()
+
+    def _tell_all(self) -> None:
+        now = self._clock()
+        told = {run.name: self._tell(run, now) for run in self.library.runs()}
+        with self._lock:
+            before = {name: one.version for name, one in self._told.items()}
+            if before != {name: one.version for name, one in told.items()}:
+                self._changes += 1
+            self._told = told
+
+    def _tell(self, run: Run, now: float) -> ToldRun:
+        attempts = run.history.attempts
+        stories = tuple(tell(a, life_of(a, now)) for a in attempts)
+        states = "-".join(story.state for story in stories)
+        shown = hash((run.tensorboard_runs, run.problems))
+        version = f"{self._birth}-{run.version}-{states}-{shown}"
+        return ToldRun(run, stories, version)

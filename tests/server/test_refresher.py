@@ -1,0 +1,73 @@
+"""The log directory is read while somebody looks, and a fault does not end it."""
+
+import threading
+
+from demo.tensorboard_server import wait_until
+from tb_health_plugin.server import refresher as module
+from tb_health_plugin.server.refresher import Refresher
+
+
+class Reads:
+    """Counts the reads; the first `broken` of them fail."""
+
+    def __init__(self, broken: int = 0) -> None:
+        self.count = 0
+        self._broken = broken
+
+    def __call__(self) -> None:
+        self.count += 1
+        if self.count <= self._broken:
+            raise OSError("gone")
+
+
+def test_it_reads_once_at_the_start():
+    reads = Reads()
+
+    Refresher(reads, 0).start()
+
+    wait_until(lambda: reads.count == 1)
+
+
+def test_it_reads_again_while_somebody_looks():
+    reads = Reads()
+    refresher = Refresher(reads, 0.01)
+    refresher.start()
+
+    refresher.asked()
+
+    wait_until(lambda: reads.count > 3)
+
+
+def test_it_rests_when_nobody_looks_and_wakes_when_somebody_does(monkeypatch):
+    monkeypatch.setattr(module, "IDLE_SECONDS", -1.0)
+    reads = Reads()
+    now = [0.0]
+    refresher = Refresher(reads, 0.01, clock=lambda: now[0])
+    refresher.start()
+    wait_until(lambda: reads.count == 1)
+    now[0] = 100.0
+
+    refresher.asked()
+
+    wait_until(lambda: reads.count == 2)
+
+
+def test_a_fault_is_logged_once_and_tried_again(caplog):
+    reads = Reads(broken=3)
+    refresher = Refresher(reads, 0.01)
+    refresher.start()
+
+    refresher.asked()
+
+    wait_until(lambda: reads.count > 5)
+    assert len(caplog.records) == 1
+
+
+def test_an_answer_waits_for_the_first_read_but_not_for_ever():
+    release = threading.Event()
+    refresher = Refresher(release.wait, 5.0)
+    refresher.start()
+
+    refresher.asked()
+
+    release.set()
