@@ -1,0 +1,1 @@
+"""What recording and reading cost, one file per question."""
