@@ -1,0 +1,1 @@
+"""Real trainings, crashed and healthy, and the tab that explains them."""
