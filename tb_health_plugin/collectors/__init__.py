@@ -2,9 +2,12 @@
 
 import importlib
 import pkgutil
-from pathlib import Path
 
-from tb_health_plugin.collectors.collector import Collector, SourceUnavailable
+from tb_health_plugin.collectors.collector import (
+    Collector,
+    SourceUnavailable,
+    Watched,
+)
 from tb_health_plugin.events.facts import NotRecorded
 
 
@@ -16,14 +19,14 @@ def collector_classes() -> tuple[type[Collector], ...]:
 
 
 def available_collectors(
-    pid: int, *, root: Path = Path("/")
+    watched: Watched,
 ) -> tuple[list[Collector], list[NotRecorded]]:
     """The sources that this machine offers, and those it does not, with the reason."""
     collectors = []
     missing = []
     for kind in collector_classes():
         try:
-            collectors.append(kind(pid, root=root))
+            collectors.append(kind(watched))
         except SourceUnavailable as reason:
             missing.append(NotRecorded(what=kind.what, why=str(reason)))
     return collectors, missing

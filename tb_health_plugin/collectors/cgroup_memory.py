@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from tb_health_plugin.collectors.collector import SourceUnavailable
+from tb_health_plugin.collectors.collector import SourceUnavailable, Watched
 
 # cgroup v1 has no word for "no limit"; it reports the largest page-aligned int64.
 _V1_UNLIMITED = 1 << 62
@@ -23,11 +23,7 @@ class _Group:
 
 
 class CgroupMemory:
-    """Reads the memory controller, v1 or v2, of the group that `pid` is in.
-
-    Args:
-        pid: A process of the run.
-        root: Stands in for `/` in tests.
+    """Reads the memory controller, v1 or v2, of the process' group.
 
     Raises:
         SourceUnavailable: No memory controller covers this process.
@@ -40,10 +36,12 @@ class CgroupMemory:
         "cgroup_oom_kills",
     )
 
-    def __init__(self, pid: int, *, root: Path = Path("/")) -> None:
-        self._groups = tuple(_groups(pid, root))
+    def __init__(self, watched: Watched) -> None:
+        self._groups = tuple(_groups(watched.pid, watched.root))
         if not self._groups:
-            raise SourceUnavailable(f"no memory controller covers process {pid}")
+            raise SourceUnavailable(
+                f"no memory controller covers process {watched.pid}"
+            )
 
     def collect(self) -> Mapping[str, float]:
         limits = [

@@ -1,6 +1,7 @@
 """What a collector is. The schedule runs it, times it and counts its failures."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -9,12 +10,26 @@ class SourceUnavailable(Exception):
     """This machine does not offer what the collector reads; not an error."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watched:
+    """What is watched.
+
+    Attributes:
+        pid: The process that trains.
+        logdir: Where the run is recorded; None if nowhere yet.
+        root: Stands in for `/` in tests.
+    """
+
+    pid: int
+    logdir: Path | None = None
+    root: Path = Path("/")
+
+
 class Collector(Protocol):
     """Takes one reading of one source, without blocking and without TensorFlow.
 
     Args:
-        pid: The process that trains.
-        root: Stands in for `/` in tests.
+        watched: The process and the machine to read about.
 
     Attributes:
         what: The source, in words a user knows.
@@ -27,7 +42,7 @@ class Collector(Protocol):
     what: str
     columns: tuple[str, ...]
 
-    def __init__(self, pid: int, *, root: Path = ...) -> None: ...
+    def __init__(self, watched: Watched) -> None: ...
 
     def collect(self) -> Mapping[str, float]:
         """The numbers of this moment. A column left out is not measured now."""

@@ -1,9 +1,8 @@
 """Memory and swap of the whole machine."""
 
 from collections.abc import Mapping
-from pathlib import Path
 
-import psutil
+from tb_health_plugin.collectors.collector import Watched
 
 # Name in /proc/meminfo, counted in KiB there.
 _TOTAL, _AVAILABLE = "MemTotal", "MemAvailable"
@@ -21,14 +20,15 @@ class HostMemory:
         "host_swap_used_bytes",
     )
 
-    def __init__(self, pid: int, *, root: Path = Path("/")) -> None:
-        del pid  # the machine is the same for every process on it
-        self._file = root / "proc/meminfo"
+    def __init__(self, watched: Watched) -> None:
+        self._file = watched.root / "proc/meminfo"
         self._has_proc = self._file.exists()
 
     def collect(self) -> Mapping[str, float]:
         if self._has_proc:
             return parse_meminfo(self._file.read_text())
+        import psutil  # noqa: PLC0415 - the watcher stays small without it
+
         memory, swap = psutil.virtual_memory(), psutil.swap_memory()
         used = memory.total - memory.available
         numbers = (memory.total, used, swap.total, swap.used)

@@ -2,9 +2,8 @@
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 
-import psutil
+from tb_health_plugin.collectors.collector import Watched
 
 # Second field of /proc/<pid>/statm: resident pages.
 _RESIDENT = 1
@@ -16,9 +15,9 @@ class ProcessMemory:
     what = "memory of the training process"
     columns = ("process_rss_bytes",)
 
-    def __init__(self, pid: int, *, root: Path = Path("/")) -> None:
-        self._pid = pid
-        self._file = root / f"proc/{pid}/statm"
+    def __init__(self, watched: Watched) -> None:
+        self._pid = watched.pid
+        self._file = watched.root / f"proc/{watched.pid}/statm"
         self._has_proc = self._file.exists()
         self._page_bytes = os.sysconf("SC_PAGE_SIZE") if self._has_proc else 0
 
@@ -26,6 +25,8 @@ class ProcessMemory:
         if self._has_proc:
             pages = int(self._file.read_text().split()[_RESIDENT])
             return {"process_rss_bytes": float(pages * self._page_bytes)}
+        import psutil  # noqa: PLC0415 - the watcher stays small without it
+
         rss = psutil.Process(self._pid).memory_info().rss
         return {"process_rss_bytes": float(rss)}
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tb_health_plugin.collectors import available_collectors
+from tb_health_plugin.collectors.collector import Watched
 from tb_health_plugin.collectors.schedule import Schedule
 from tb_health_plugin.events import columns, facts
 from tb_health_plugin.recording import this_process
@@ -60,7 +61,7 @@ class Recorder:
         self._closed = False
         self._failing_since: float | None = None
         self._failure = ""
-        collectors, missing = available_collectors(self._pid)
+        collectors, missing = available_collectors(Watched(pid=self._pid))
         self._schedule = Schedule(collectors, changed=self._collector_changed)
         self._files = AttemptFiles(
             directory,

@@ -11,7 +11,7 @@ from tb_health_plugin.collectors.cgroup_memory import (
     parse_limit,
     parse_oom_kills,
 )
-from tb_health_plugin.collectors.collector import SourceUnavailable
+from tb_health_plugin.collectors.collector import SourceUnavailable, Watched
 from tb_health_plugin.collectors.host_memory import HostMemory, parse_meminfo
 from tb_health_plugin.collectors.process_memory import ProcessMemory
 from tb_health_plugin.events import columns
@@ -63,7 +63,7 @@ class TestCgroupMemory:
     def test_both_versions_read_alike(self, tmp_path: Path, files: dict[str, str]):
         write_tree(tmp_path, files)
 
-        assert CgroupMemory(PID, root=tmp_path).collect() == {
+        assert CgroupMemory(Watched(pid=PID, root=tmp_path)).collect() == {
             "cgroup_memory_used_bytes": 300.0,
             "cgroup_memory_limit_bytes": 1000.0,
             "cgroup_oom_kills": 2.0,
@@ -79,7 +79,7 @@ class TestCgroupMemory:
             },
         )
 
-        reading = CgroupMemory(PID, root=tmp_path).collect()
+        reading = CgroupMemory(Watched(pid=PID, root=tmp_path)).collect()
 
         assert reading["cgroup_memory_limit_bytes"] == 900.0
         assert reading["cgroup_memory_used_bytes"] == 700.0
@@ -92,7 +92,9 @@ class TestCgroupMemory:
         )
 
         assert (
-            CgroupMemory(PID, root=tmp_path).collect()["cgroup_memory_limit_bytes"]
+            CgroupMemory(Watched(pid=PID, root=tmp_path)).collect()[
+                "cgroup_memory_limit_bytes"
+            ]
             == 1000.0
         )
 
@@ -102,7 +104,7 @@ class TestCgroupMemory:
             {"proc/42/cgroup": "4:memory:/\n", **v1("/", "300", UNLIMITED_V1, 0)},
         )
 
-        reading = CgroupMemory(PID, root=tmp_path).collect()
+        reading = CgroupMemory(Watched(pid=PID, root=tmp_path)).collect()
 
         assert "cgroup_memory_limit_bytes" not in reading
 
@@ -117,7 +119,7 @@ class TestCgroupMemory:
         write_tree(tmp_path, {"proc/42/cgroup": "5:cpu:/job\n"})
 
         with pytest.raises(SourceUnavailable, match="process 42"):
-            CgroupMemory(PID, root=tmp_path)
+            CgroupMemory(Watched(pid=PID, root=tmp_path))
 
 
 class TestHostMemory:
@@ -138,7 +140,7 @@ class TestHostMemory:
         assert "host_memory_used_bytes" not in parse_meminfo("MemTotal: 1000 kB\n")
 
     def test_without_proc_psutil_is_asked(self, tmp_path: Path):
-        reading = HostMemory(PID, root=tmp_path).collect()
+        reading = HostMemory(Watched(pid=PID, root=tmp_path)).collect()
 
         assert set(reading) == set(HostMemory.columns)
         assert reading["host_memory_total_bytes"] > 0
@@ -148,12 +150,12 @@ class TestProcessMemory:
     def test_resident_pages_become_bytes(self, tmp_path: Path):
         write_tree(tmp_path, {"proc/42/statm": "900 7 5 1 0 3 0\n"})
 
-        reading = ProcessMemory(PID, root=tmp_path).collect()
+        reading = ProcessMemory(Watched(pid=PID, root=tmp_path)).collect()
 
         assert reading == {"process_rss_bytes": 7.0 * PAGE}
 
     def test_without_proc_psutil_is_asked(self, tmp_path: Path):
-        reading = ProcessMemory(os.getpid(), root=tmp_path).collect()
+        reading = ProcessMemory(Watched(pid=os.getpid(), root=tmp_path)).collect()
 
         assert reading["process_rss_bytes"] > 1 << 20
 
@@ -167,13 +169,15 @@ class TestAllOfThem:
 
     def test_this_very_process(self):
         """Not a fixture: keeps us honest about the kernel the tests run on."""
-        available, _ = collectors.available_collectors(os.getpid())
+        available, _ = collectors.available_collectors(Watched(pid=os.getpid()))
 
         for collector in available:
             assert set(collector.collect()) <= set(collector.columns)
         assert "process_rss_bytes" in {c for one in available for c in one.columns}
 
     def test_what_a_machine_does_not_offer_is_said(self, tmp_path: Path):
-        _, missing = collectors.available_collectors(os.getpid(), root=tmp_path)
+        _, missing = collectors.available_collectors(
+            Watched(pid=os.getpid(), root=tmp_path)
+        )
 
         assert [one.what for one in missing] == ["memory of the container"]
