@@ -1,0 +1,200 @@
+// The answers of the plugin's routes, as `server/http_api.md` specifies them.
+//
+// A test decodes every example of that document into these types and compares, so a
+// change here is a change there.
+
+/** Null stands for "not recorded". */
+export type Maybe<T> = T | null;
+
+export type RunState =
+  | "running"
+  | "stuck"
+  | "finished"
+  | "ended_early"
+  | "failed"
+  | "died"
+  | "unknown";
+
+export type Severity = "info" | "warning" | "critical";
+
+export type Confidence = "proven" | "likely" | "possible";
+
+export type Unit =
+  | "bytes"
+  | "fraction"
+  | "seconds"
+  | "count"
+  | "per_second"
+  | "celsius"
+  | "number";
+
+export interface Mark {
+  step: number;
+  severity: Severity;
+}
+
+export interface RunRow {
+  name: string;
+  monitored: boolean;
+  state: Maybe<RunState>;
+  chip: string;
+  severity: Maybe<Severity>;
+  headline: string;
+  started_at: Maybe<number>;
+  last_seen_at: Maybe<number>;
+  ended_at: Maybe<number>;
+  ran_for_seconds: Maybe<number>;
+  step: Maybe<number>;
+  planned_steps: Maybe<number>;
+  epoch: Maybe<number>;
+  planned_epochs: Maybe<number>;
+  peak_memory_bytes: Maybe<number>;
+  memory_limit_bytes: Maybe<number>;
+  data_wait_fraction: Maybe<number>;
+  gpu_busy_fraction: Maybe<number>;
+  marks: Mark[];
+  attempts: number;
+  tensorboard_runs: string[];
+}
+
+export interface ReadingProblem {
+  run: string;
+  file: string;
+  message: string;
+}
+
+export interface Reading {
+  complete: boolean;
+  runs_found: number;
+  runs_read: number;
+  problems: ReadingProblem[];
+}
+
+export interface RunList {
+  logdirs: string[];
+  reading: Reading;
+  runs: RunRow[];
+}
+
+/** A point of a run. Step or time may be missing, the place in the run is then partly known. */
+export interface Moment {
+  step: Maybe<number>;
+  wall_time: Maybe<number>;
+}
+
+export interface EpochMoment extends Moment {
+  epoch: Maybe<number>;
+}
+
+export interface Evidence extends Moment {
+  text: string;
+  strength: "strong" | "supporting";
+  lane: Maybe<string>;
+}
+
+export interface Fix {
+  title: string;
+  why: string;
+  code: Maybe<string>;
+}
+
+/** Where in the user's code; holds only what is known. */
+export interface Place {
+  file?: string;
+  line?: number;
+}
+
+export interface Finding {
+  id: string;
+  detail: Maybe<string>;
+  severity: Severity;
+  confidence: Confidence;
+  headline: string;
+  because: string;
+  cause_at: Maybe<EpochMoment>;
+  stopped_at: Maybe<EpochMoment>;
+  place: Maybe<Place>;
+  evidence: Evidence[];
+  fixes: Fix[];
+}
+
+export interface NotMeasured {
+  what: string;
+  why: string;
+  enable: Maybe<string>;
+}
+
+export interface Attempt {
+  id: string;
+  host: Maybe<string>;
+  pid: Maybe<number>;
+  started_at: Maybe<number>;
+  last_seen_at: Maybe<number>;
+  state: Maybe<RunState>;
+  first_step: Maybe<number>;
+  last_step: Maybe<number>;
+}
+
+export interface Epoch {
+  epoch: number;
+  first_step: Maybe<number>;
+  last_step: Maybe<number>;
+  planned_steps: Maybe<number>;
+  started_at: Maybe<number>;
+  ended_at: Maybe<number>;
+  metrics: Record<string, Maybe<number>>;
+}
+
+export interface Incident extends Moment {
+  id: string;
+  kind: string;
+  severity: Severity;
+  message: string;
+  text: Maybe<string>;
+}
+
+export interface LaneSeries {
+  column: string;
+  title: string;
+}
+
+export interface LaneLimit {
+  value: number;
+  label: string;
+}
+
+export interface LaneInfo {
+  id: string;
+  title: string;
+  unit: Unit;
+  series: LaneSeries[];
+  limits: LaneLimit[];
+}
+
+export interface Story {
+  run: RunRow;
+  verdict: Maybe<Finding>;
+  findings: Finding[];
+  not_measured: NotMeasured[];
+  attempts: Attempt[];
+  epochs: Epoch[];
+  incidents: Incident[];
+  lanes: LaneInfo[];
+  settings: Record<string, string>;
+}
+
+export interface SeriesPoints {
+  column: string;
+  mean: Maybe<number>[];
+  min: Maybe<number>[];
+  max: Maybe<number>[];
+}
+
+export interface LanePoints {
+  lane: string;
+  samples: number;
+  bucketed: boolean;
+  time: number[];
+  step: Maybe<number>[];
+  series: SeriesPoints[];
+}

@@ -1,0 +1,49 @@
+// Reads single values out of parsed JSON without trusting its shape.
+import type { Maybe } from "./api-types";
+
+type Fields = Record<string, unknown>;
+
+const NOT_FINITE = new Map<unknown, number>([
+  ["NaN", Number.NaN],
+  ["Infinity", Number.POSITIVE_INFINITY],
+  ["-Infinity", Number.NEGATIVE_INFINITY],
+]);
+
+export function fields(value: unknown): Fields {
+  return isFields(value) ? value : {};
+}
+
+export function isFields(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** JSON has no word for NaN, so the server sends the strings "NaN" and "Infinity". */
+export function number(value: unknown): Maybe<number> {
+  if (typeof value === "number") return value;
+  return NOT_FINITE.get(value) ?? null;
+}
+
+export function text(value: unknown): Maybe<string> {
+  return typeof value === "string" ? value : null;
+}
+
+export function words(value: unknown): string {
+  return text(value) ?? "";
+}
+
+export function list<T>(value: unknown, item: (value: unknown) => T): T[] {
+  return Array.isArray(value) ? value.map(item) : [];
+}
+
+export function record<T>(
+  value: unknown,
+  item: (value: unknown) => T,
+): Record<string, T> {
+  return Object.fromEntries(
+    Object.entries(fields(value)).map(([key, entry]) => [key, item(entry)]),
+  );
+}
+
+export function oneOf<T>(known: readonly T[], value: unknown): T | undefined {
+  return known.find((candidate) => candidate === value);
+}

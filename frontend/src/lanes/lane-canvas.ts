@@ -1,0 +1,143 @@
+// What is painted on a chart beside its lines: limits, gaps, and numbers that are none.
+import type uPlot from "uplot";
+import type { LaneLimit } from "../api-types";
+import { gapWords } from "../words";
+import type { PlotModel } from "./lane-plot";
+import { limitsInSight } from "./scale";
+import type { Stretch } from "./track";
+
+/** The value of a colour of the palette, as the theme has it now. */
+export function color(name: string): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+export function translucent(name: string, alpha: number): string {
+  const share = Math.round(alpha * 255);
+  return `${color(name)}${share.toString(16).padStart(2, "0")}`;
+}
+
+export function drawBehind(plot: uPlot, model: PlotModel): void {
+  paint(plot, (canvas) => {
+    const { left, width } = plot.bbox;
+    canvas.fillStyle = color("--plot");
+    canvas.fillRect(left, 0, width, canvas.canvas.height);
+    for (const gap of model.track.gaps) {
+      const box = stretchBox(plot, gap);
+      hatch(plot, box.left, box.width);
+    }
+  });
+}
+
+export function drawInFront(plot: uPlot, model: PlotModel): void {
+  const { lane, track } = model;
+  const highest = plot.scales.y?.max ?? null;
+  paint(plot, (canvas) => {
+    const near = limitsInSight(lane.limits, highest);
+    for (const limit of lane.limits) {
+      if (!Number.isFinite(limit.value)) continue;
+      if (highest !== null && limit.value <= highest) limitLine(plot, limit);
+      else if (!near.includes(limit)) farLimit(plot, limit);
+    }
+    for (const gap of track.gaps) {
+      label(plot, gapWords(gap.seconds), stretchBox(plot, gap), color("--text-3"));
+    }
+    if (track.notFinite) {
+      const box = stretchBox(plot, track.notFinite);
+      canvas.fillStyle = translucent("--fatal", 0.14);
+      canvas.fillRect(box.left, 0, box.width, canvas.canvas.height);
+      wordBefore(plot, track.notFinite.word, box.left);
+    }
+  });
+}
+
+function paint(plot: uPlot, draw: (canvas: CanvasRenderingContext2D) => void): void {
+  plot.ctx.save();
+  const { left, width } = plot.bbox;
+  plot.ctx.beginPath();
+  plot.ctx.rect(left, 0, width, plot.ctx.canvas.height);
+  plot.ctx.clip();
+  plot.ctx.font = `${10.5 * devicePixelRatio}px ${getComputedStyle(document.body).fontFamily}`;
+  draw(plot.ctx);
+  plot.ctx.restore();
+}
+
+interface Box {
+  left: number;
+  width: number;
+}
+
+/** At least three pixels, so that a single bad number can be seen. */
+function stretchBox(plot: uPlot, stretch: Stretch): Box {
+  const left = plot.valToPos(stretch.from, "x", true);
+  const right = plot.valToPos(stretch.to, "x", true);
+  return { left, width: Math.max(3 * devicePixelRatio, right - left) };
+}
+
+function limitLine(plot: uPlot, limit: LaneLimit): void {
+  const { ctx: canvas, bbox } = plot;
+  const y = plot.valToPos(limit.value, "y", true);
+  canvas.strokeStyle = color("--fatal");
+  canvas.lineWidth = devicePixelRatio;
+  canvas.setLineDash([5 * devicePixelRatio, 4 * devicePixelRatio]);
+  canvas.beginPath();
+  canvas.moveTo(bbox.left, y);
+  canvas.lineTo(bbox.left + bbox.width, y);
+  canvas.stroke();
+  canvas.setLineDash([]);
+  write(plot, limit.label, y + 3 * devicePixelRatio, color("--fatal"));
+}
+
+/** Far above everything measured: said, not drawn. */
+function farLimit(plot: uPlot, limit: LaneLimit): void {
+  write(
+    plot,
+    `↑ ${limit.label}`,
+    plot.bbox.top - 5 * devicePixelRatio,
+    color("--text-3"),
+  );
+}
+
+function write(plot: uPlot, text: string, y: number, ink: string): void {
+  const { ctx: canvas, bbox } = plot;
+  canvas.fillStyle = ink;
+  canvas.textAlign = "left";
+  canvas.textBaseline = "top";
+  canvas.fillText(text, bbox.left + 7 * devicePixelRatio, y);
+}
+
+function hatch(plot: uPlot, left: number, width: number): void {
+  const { ctx: canvas } = plot;
+  const { height } = canvas.canvas;
+  const apart = 6 * devicePixelRatio;
+  canvas.save();
+  canvas.beginPath();
+  canvas.rect(left, 0, width, height);
+  canvas.clip();
+  canvas.strokeStyle = translucent("--text-3", 0.25);
+  canvas.lineWidth = devicePixelRatio;
+  canvas.beginPath();
+  for (let x = left - height; x < left + width; x += apart) {
+    canvas.moveTo(x, height);
+    canvas.lineTo(x + height, 0);
+  }
+  canvas.stroke();
+  canvas.restore();
+}
+
+/** Only where it fits. */
+function label(plot: uPlot, text: string, box: Box, ink: string): void {
+  const { ctx: canvas } = plot;
+  if (canvas.measureText(text).width + 8 > box.width) return;
+  canvas.fillStyle = ink;
+  canvas.textAlign = "center";
+  canvas.textBaseline = "middle";
+  canvas.fillText(text, box.left + box.width / 2, canvas.canvas.height / 2);
+}
+
+function wordBefore(plot: uPlot, text: string, x: number): void {
+  const { ctx: canvas, bbox } = plot;
+  canvas.fillStyle = color("--fatal");
+  canvas.textAlign = "right";
+  canvas.textBaseline = "top";
+  canvas.fillText(text, x - 4 * devicePixelRatio, bbox.top - 4 * devicePixelRatio);
+}

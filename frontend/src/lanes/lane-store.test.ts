@@ -1,0 +1,63 @@
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { serve } from "../testing/answers";
+import { points } from "../testing/rows";
+import { createLaneStore, wantsDetail, widened } from "./lane-store";
+
+afterEach(() => vi.unstubAllGlobals());
+
+const zoom = { axis: "step", from: 0, to: 1 } as const;
+
+describe("detail", () => {
+  test("is wanted where samples were joined and few are in sight", () => {
+    expect(wantsDetail(points([1, 2, 3], { bucketed: true }), zoom)).toBe(true);
+    expect(wantsDetail(points([1, 2, 3]), zoom)).toBe(false);
+    expect(wantsDetail(null, zoom)).toBe(false);
+  });
+
+  test("reaches beyond the zoom on both sides", () => {
+    expect(widened({ axis: "time", from: 10, to: 20 })).toEqual({
+      axis: "time",
+      from: 5,
+      to: 25,
+    });
+  });
+
+  test("replaces the coarse points until the zoom ends", async () => {
+    serve(({ url }) => ({
+      json: points(url.includes("from=") ? [1, 1, 1, 1] : [1, 2], { bucketed: true }),
+    }));
+    const store = createLaneStore("run");
+    const shown = store.points("loss");
+
+    store.refresh(["loss"]);
+    await vi.waitFor(() => expect(shown.value?.samples).toBe(2));
+
+    store.zoom(["loss"], zoom);
+    expect(shown.value?.samples).toBe(2);
+    await vi.waitFor(() => expect(shown.value?.samples).toBe(4));
+
+    store.zoom(["loss"], null);
+    expect(shown.value?.samples).toBe(2);
+  });
+
+  test("is also fetched for a zoom that came with the address", async () => {
+    serve(({ url }) => ({
+      json: points(url.includes("from=") ? [1, 1, 1, 1] : [1, 2], { bucketed: true }),
+    }));
+    const store = createLaneStore("run");
+
+    store.zoom(["loss"], zoom);
+    store.refresh(["loss"]);
+
+    await vi.waitFor(() => expect(store.points("loss").value?.samples).toBe(4));
+  });
+});
+
+test("a lane that cannot be read is known to have failed", async () => {
+  serve(() => ({ status: 500, json: {} }));
+  const store = createLaneStore("run");
+
+  store.refresh(["loss"]);
+
+  await vi.waitFor(() => expect(store.failed("loss")).toBe(true));
+});

@@ -1,0 +1,148 @@
+// One lane of the timeline: its name, its value and its chart.
+import type { ReadonlySignal, Signal } from "@preact/signals";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import type { LaneInfo, LanePoints, Maybe } from "../api-types";
+import { quantity } from "../format";
+import { dark } from "../state";
+import type { Axis } from "../url-state";
+import { laneLabel } from "../words";
+import { createLanePlot, DASHES, type LanePlot, type PlotModel } from "./lane-plot";
+import { needsLog, type Range } from "./scale";
+import { summaryOf, type Track, trackOf, valueAt } from "./track";
+
+const HEIGHT = 74;
+const TALL_HEIGHT = 104;
+
+export interface LaneProps {
+  lane: LaneInfo;
+  points: ReadonlySignal<Maybe<LanePoints>>;
+  failed: boolean;
+  axis: Axis;
+  startedAt: Maybe<number>;
+  range: Range;
+  /** Why this lane comes first; null for the others. */
+  tag: Maybe<string>;
+  /** "now" while the run is live, else "at the end". */
+  lastWord: string;
+  cursor: Signal<Maybe<number>>;
+  onZoom(range: Maybe<Range>): void;
+}
+
+const NO_POINTS: LanePoints = {
+  lane: "",
+  samples: 0,
+  bucketed: false,
+  time: [],
+  step: [],
+  series: [],
+};
+
+export function Lane(props: LaneProps) {
+  const { lane, axis, startedAt, range, tag } = props;
+  const points = props.points.value;
+  const track = useMemo(
+    () => trackOf(lane, points ?? NO_POINTS, axis, startedAt),
+    [lane, points, axis, startedAt],
+  );
+  const summary = useMemo(() => summaryOf(track), [track]);
+  const log = needsLog(lane.unit, summary.lowest, summary.highest);
+  const height = tag === null ? HEIGHT : TALL_HEIGHT;
+  const element = usePlot(props, { lane, track, range }, height, log);
+  return (
+    <section
+      class={tag === null ? "lane" : "lane explains"}
+      data-lane={lane.id}
+      aria-label={lane.title}
+    >
+      <div class="lane-words">
+        <h3>{lane.title}</h3>
+        {tag !== null && <span class="tag">{tag}</span>}
+        <LaneValues {...props} track={track} />
+      </div>
+      <div class="lane-plot">
+        <div
+          ref={element}
+          role="img"
+          aria-label={laneLabel(lane, summary)}
+          style={{ height: `${height}px` }}
+        />
+        {points === null && props.failed && (
+          <p class="lane-failed">This lane could not be read.</p>
+        )}
+      </div>
+    </section>
+  );
+}
+
+/** Apart from the lane, so that a moving cursor renders only these few words. */
+function LaneValues(props: LaneProps & { track: Track }) {
+  const { lane, track, lastWord } = props;
+  const x = props.cursor.value;
+  const several = lane.series.length > 1;
+  return (
+    <div class={several ? "lane-values several" : "lane-values"}>
+      {lane.series.map((series, index) => (
+        <span key={series.column}>
+          {several && <LineSample index={index} />}
+          <b>{quantity(lane.unit, valueAt(track, index, x))}</b>
+          {several && <span class="faint"> {series.title}</span>}
+        </span>
+      ))}
+      {!several && <span class="faint when">{x === null ? lastWord : ""}</span>}
+    </div>
+  );
+}
+
+function LineSample({ index }: { index: number }) {
+  const dash = DASHES[index % DASHES.length] ?? [];
+  return (
+    <svg
+      class={index === 0 ? "sample first" : "sample"}
+      width="18"
+      height="4"
+      aria-hidden="true"
+    >
+      <path d="M0 2h18" stroke-dasharray={dash.join(" ")} />
+    </svg>
+  );
+}
+
+/** Makes the chart once and moves it along; a new chart would flicker. */
+function usePlot(props: LaneProps, model: PlotModel, height: number, log: boolean) {
+  const element = useRef<HTMLDivElement>(null);
+  const plot = useRef<LanePlot | null>(null);
+  const latest = useRef({ props, model });
+  latest.current = { props, model };
+  const columns = props.lane.series.map((series) => series.column).join();
+
+  // `columns` stands for the series: the same columns are the same chart.
+  useLayoutEffect(() => {
+    const parent = element.current;
+    if (!parent) return;
+    const created = createLanePlot(parent, height, log, latest.current.model, {
+      onCursor: (x) => {
+        latest.current.props.cursor.value = x;
+      },
+      onZoom: (range) => latest.current.props.onZoom(range),
+    });
+    plot.current = created;
+    const observer = new ResizeObserver(() => created.resize(parent.clientWidth));
+    observer.observe(parent);
+    return () => {
+      observer.disconnect();
+      plot.current = null;
+      created.destroy();
+    };
+  }, [height, log, columns]);
+
+  const { track, range } = model;
+  useLayoutEffect(() => {
+    plot.current?.update(latest.current.model);
+  }, [track, range[0], range[1], log, height]);
+
+  const isDark = dark.value;
+  // The colours are read while drawing, so a new theme only needs a new drawing.
+  useEffect(() => plot.current?.redraw(), [isDark]);
+
+  return element;
+}

@@ -1,0 +1,196 @@
+// "What happened": all lanes of a run under one axis, with the marks drawn through them.
+import { type Signal, useSignal } from "@preact/signals";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { LaneRange } from "../api";
+import type { LaneInfo, Maybe, Story } from "../api-types";
+import { isLive, shapeOfSeverity, toneOf } from "../run-tone";
+import { adjust, nav } from "../state";
+import { AXES, type Axis } from "../url-state";
+import { AXIS_TITLES, explainsTag, TIMELINE_LABEL } from "../words";
+import { Lane } from "./lane";
+import { AXIS_WIDTH, RIGHT_MARGIN } from "./lane-plot";
+import type { LaneStore } from "./lane-store";
+import { marksOf, placeMarks } from "./marks";
+import { Overlay } from "./overlay";
+import { movePlace } from "./run-clock";
+import { around, lastPart, type Range } from "./scale";
+import { SpokenCursor } from "./spoken-cursor";
+import { TimelineHead } from "./timeline-head";
+import { timelineKey } from "./timeline-keys";
+import { type Ranges, useRanges } from "./use-ranges";
+
+interface Props {
+  story: Story;
+  store: LaneStore;
+}
+
+export function Timeline({ story, store }: Props) {
+  const cursor = useSignal<Maybe<number>>(null);
+  const ranges = useRanges(story, store);
+  const { axis, clock, full } = ranges;
+  const zoom = nav.value.range;
+  useZoomedDetail(story, store, ranges);
+
+  function switchAxis(next: Axis) {
+    const [from, to] = zoom?.map((x) => movePlace(x, axis, next, clock)) ?? [];
+    const kept = typeof from === "number" && typeof to === "number" && from < to;
+    cursor.value = null;
+    adjust({ axis: next, range: kept ? [from, to] : null });
+  }
+
+  return (
+    <section class="card timeline" aria-labelledby="what-happened">
+      <header>
+        <h2 id="what-happened">What happened</h2>
+        <AxisSwitch axis={axis} onSwitch={switchAxis} />
+        <span class="space" />
+        {!zoom && !isLive(story.run.state) && (
+          <button type="button" class="button" onClick={() => zoomTo(lastPart(full))}>
+            Zoom to the end
+          </button>
+        )}
+        {zoom ? (
+          <button type="button" class="button" onClick={() => zoomTo(null)}>
+            Show everything
+          </button>
+        ) : (
+          <span class="faint hint">Drag to zoom</span>
+        )}
+      </header>
+      <Lanes story={story} store={store} ranges={ranges} cursor={cursor} />
+    </section>
+  );
+}
+
+function zoomTo(range: Maybe<Range>): void {
+  adjust({ range });
+}
+
+/** Only the zoom decides here; new data of a live run is fetched by the view. */
+function useZoomedDetail(
+  story: Story,
+  store: LaneStore,
+  { axis, clock }: Ranges,
+): void {
+  const zoom = nav.value.range;
+  const shift = axis === "rel" ? (clock.startedAt ?? 0) : 0;
+  const counts: LaneRange["axis"] = axis === "step" ? "step" : "time";
+  useEffect(() => {
+    const range = zoom && { axis: counts, from: zoom[0] + shift, to: zoom[1] + shift };
+    store.zoom(
+      story.lanes.map((lane) => lane.id),
+      range,
+    );
+  }, [zoom, counts, shift]);
+}
+
+interface LanesProps extends Props {
+  ranges: Ranges;
+  cursor: Signal<Maybe<number>>;
+}
+
+/** Everything under the axis: one focus, one cursor, one zoom. */
+function Lanes({ story, store, ranges, cursor }: LanesProps) {
+  const { axis, clock, full, range } = ranges;
+  const head = useRef<HTMLDivElement>(null);
+  const width = useWidth(head);
+  const lanes = orderedLanes(story);
+  const selected = nav.value.incident;
+  const marks = placeMarks(marksOf(story), axis, clock, range, width);
+
+  function onSelect(id: string) {
+    const x = marks.find((item) => item.mark.id === id)?.x;
+    const zoom = x === undefined ? {} : { range: around(x, 0.32, full) };
+    adjust({ incident: id, ...zoom });
+  }
+
+  const keys = { range, full, cursor, marks, selected, onZoom: zoomTo, onSelect };
+  const shared = { axis, range, width, clock, cursor, marks, selected };
+  const tone = toneOf(shapeOfSeverity(story.verdict?.severity ?? "info"));
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset is for forms.
+    <div
+      class={`lanes ${tone}`}
+      role="group"
+      aria-label={TIMELINE_LABEL}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: its keys move the cursor.
+      tabIndex={0}
+      style={{ "--axis-width": `${AXIS_WIDTH}px`, "--plot-right": `${RIGHT_MARGIN}px` }}
+      onKeyDown={(event) => timelineKey(event, keys)}
+    >
+      <TimelineHead
+        {...shared}
+        plot={head}
+        epochs={story.epochs}
+        run={story.run}
+        onSelect={onSelect}
+      />
+      <div class="lane-list">
+        {lanes.map(({ lane, explains }) => (
+          <Lane
+            key={lane.id}
+            lane={lane}
+            points={store.points(lane.id)}
+            failed={store.failed(lane.id)}
+            axis={axis}
+            startedAt={clock.startedAt}
+            range={range}
+            tag={explains ? explainsTag(story.run.state) : null}
+            lastWord={isLive(story.run.state) ? "now" : "at the end"}
+            cursor={cursor}
+            onZoom={zoomTo}
+          />
+        ))}
+        <Overlay {...shared} />
+      </div>
+      <SpokenCursor
+        lanes={lanes.map((item) => item.lane)}
+        store={store}
+        axis={axis}
+        startedAt={clock.startedAt}
+        cursor={cursor}
+      />
+    </div>
+  );
+}
+
+/** Lanes that the verdict rests on come first, or the story is lost among the others. */
+export function orderedLanes(story: Story): { lane: LaneInfo; explains: boolean }[] {
+  const named = new Set(story.verdict?.evidence.map((item) => item.lane));
+  const lanes = story.lanes.map((lane) => ({ lane, explains: named.has(lane.id) }));
+  return lanes.sort((a, b) => Number(b.explains) - Number(a.explains));
+}
+
+function AxisSwitch({ axis, onSwitch }: { axis: Axis; onSwitch(axis: Axis): void }) {
+  return (
+    <fieldset class="switch">
+      <legend class="unseen">Horizontal axis</legend>
+      {AXES.map((item) => (
+        <button
+          key={item}
+          type="button"
+          aria-pressed={item === axis}
+          onClick={() => onSwitch(item)}
+        >
+          {AXIS_TITLES[item]}
+        </button>
+      ))}
+    </fieldset>
+  );
+}
+
+function useWidth(element: { current: HTMLElement | null }): number {
+  const [width, setWidth] = useState(800);
+  useEffect(() => {
+    const watched = element.current;
+    if (!watched) return;
+    const read = () => {
+      if (watched.clientWidth > 0) setWidth(watched.clientWidth);
+    };
+    const observer = new ResizeObserver(read);
+    observer.observe(watched);
+    read();
+    return () => observer.disconnect();
+  }, [element]);
+  return width;
+}

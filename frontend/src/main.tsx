@@ -1,0 +1,11 @@
+// TensorBoard's way in: it imports this module and calls `render` inside our iframe.
+import { render as mount } from "preact";
+import { App } from "./app";
+import { connectToHost } from "./state";
+import { adoptStyles } from "./styles/adopt-styles";
+
+export function render(): void {
+  adoptStyles();
+  connectToHost();
+  mount(<App />, document.body);
+}

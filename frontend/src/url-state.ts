@@ -1,0 +1,171 @@
+// What the tab shows, written into and read from the fragment of TensorBoard's URL.
+//
+// TensorBoard's own convention: the fragment starts with the tab's name, followed by
+// `key=value` pairs, and a plugin's keys are called `p.<plugin>.<key>`.
+
+const TAB = "health";
+const PREFIX = `p.${TAB}.`;
+
+export const AXES = ["step", "rel", "wall"] as const;
+export type Axis = (typeof AXES)[number];
+
+export const FILTERS = [
+  "all",
+  "failed",
+  "stuck",
+  "warnings",
+  "running",
+  "early",
+  "unknown",
+  "healthy",
+  "unmonitored",
+] as const;
+export type Filter = (typeof FILTERS)[number];
+
+export const SORT_KEYS = [
+  "health",
+  "run",
+  "steps",
+  "ran",
+  "memory",
+  "gpu",
+  "wait",
+  "started",
+] as const;
+export type SortKey = (typeof SORT_KEYS)[number];
+
+export interface Sort {
+  key: SortKey;
+  descending: boolean;
+}
+
+export interface Nav {
+  view: "runs" | "run";
+  run: string;
+  axis: Axis;
+  /** The zoom, in the unit of the axis. */
+  range: readonly [number, number] | null;
+  incident: string;
+  filter: Filter;
+  query: string;
+  /** Null is the usual order: live runs first, then the newest. */
+  sort: Sort | null;
+}
+
+export const START: Nav = {
+  view: "runs",
+  run: "",
+  axis: "step",
+  range: null,
+  incident: "",
+  filter: "all",
+  query: "",
+  sort: null,
+};
+
+interface Fragment {
+  /** The name of the open tab, where the fragment has one. */
+  tab: string | null;
+  mine: Map<string, string>;
+  /** Pairs of TensorBoard and other plugins, as they stand. */
+  others: string[];
+}
+
+function parse(hash: string): Fragment {
+  const fragment: Fragment = { tab: null, mine: new Map(), others: [] };
+  for (const part of hash.replace(/^#/, "").split("&")) {
+    if (part === "") continue;
+    const split = part.indexOf("=");
+    if (split < 0) {
+      fragment.tab ??= part;
+      continue;
+    }
+    const key = decoded(part.slice(0, split));
+    if (key.startsWith(PREFIX)) {
+      fragment.mine.set(key.slice(PREFIX.length), decoded(part.slice(split + 1)));
+    } else {
+      fragment.others.push(part);
+    }
+  }
+  return fragment;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** False while another of TensorBoard's tabs is open. */
+export function isOurTab(hash: string): boolean {
+  const { tab } = parse(hash);
+  return tab === null || tab === TAB;
+}
+
+export function hasOurKeys(hash: string): boolean {
+  return parse(hash).mine.size > 0;
+}
+
+/** Reads a fragment. Values that make no sense fall back to the default. */
+export function readNav(hash: string): Nav {
+  const { mine } = parse(hash);
+  const run = mine.get("run") ?? "";
+  return {
+    view: mine.get("view") === "run" && run !== "" ? "run" : "runs",
+    run,
+    axis: oneOf(AXES, mine.get("x")) ?? START.axis,
+    range: readRange(mine.get("from"), mine.get("to")),
+    incident: mine.get("inc") ?? "",
+    filter: oneOf(FILTERS, mine.get("f")) ?? START.filter,
+    query: mine.get("q") ?? "",
+    sort: readSort(mine.get("sort")),
+  };
+}
+
+/** Writes our keys into a fragment and leaves those of others as they stand. */
+export function writeNav(nav: Nav, hash: string): string {
+  const { tab, others } = parse(hash);
+  const ofRun: [string, string][] = [
+    ["run", nav.run],
+    ["x", nav.axis === START.axis ? "" : nav.axis],
+    ["from", nav.range ? rounded(nav.range[0]) : ""],
+    ["to", nav.range ? rounded(nav.range[1]) : ""],
+    ["inc", nav.incident],
+  ];
+  const pairs: [string, string][] = [
+    ["view", nav.view === "runs" ? "" : nav.view],
+    ...(nav.view === "run" ? ofRun : []),
+    ["f", nav.filter === START.filter ? "" : nav.filter],
+    ["q", nav.query],
+    ["sort", nav.sort ? `${nav.sort.descending ? "-" : ""}${nav.sort.key}` : ""],
+  ];
+  const mine = pairs
+    .filter(([, value]) => value !== "")
+    .map(([key, value]) => `${PREFIX}${key}=${encodeURIComponent(value)}`);
+  return `#${[...(tab === null ? [] : [tab]), ...others, ...mine].join("&")}`;
+}
+
+function oneOf<T extends string>(known: readonly T[], value?: string): T | undefined {
+  return known.find((candidate) => candidate === value);
+}
+
+function readRange(from?: string, to?: string): readonly [number, number] | null {
+  const low = from ? Number(from) : Number.NaN;
+  const high = to ? Number(to) : Number.NaN;
+  return Number.isFinite(low) && Number.isFinite(high) && low < high
+    ? [low, high]
+    : null;
+}
+
+function readSort(value = ""): Sort | null {
+  const descending = value.startsWith("-");
+  const key = oneOf(SORT_KEYS, descending ? value.slice(1) : value);
+  return key ? { key, descending } : null;
+}
+
+/** A link need not carry more digits than a pixel is wide. */
+function rounded(value: number): string {
+  return String(Number(value.toFixed(2)));
+}

@@ -1,0 +1,164 @@
+import { cleanup, fireEvent, render, screen } from "@testing-library/preact";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { RunRow } from "../api-types";
+import { nav, runList } from "../state";
+import { type Answer, serve } from "../testing/answers";
+import { example, RUNS } from "../testing/http-api-examples";
+import { row, unmonitored } from "../testing/rows";
+import { START } from "../url-state";
+import { RunsView } from "./runs";
+
+let answer: Answer | undefined;
+
+beforeEach(() => {
+  nav.value = START;
+  serve(() => answer);
+});
+afterEach(() => {
+  cleanup();
+  vi.unstubAllGlobals();
+});
+
+async function show(runs: RunRow[], reading = {}) {
+  answer = { json: { logdirs: ["/logs"], reading, runs } };
+  await runList.refresh();
+  render(<RunsView />);
+  // The view asks on its own when it opens; let that be over.
+  await runList.refresh();
+}
+
+const shownNames = () =>
+  [...document.querySelectorAll("tbody .run-name")].map((name) => name.textContent);
+
+describe("the table", () => {
+  test("shows the example of the document", async () => {
+    answer = { json: example(RUNS) };
+    await runList.refresh();
+
+    render(<RunsView />);
+
+    expect(shownNames()).toEqual(["bs512", "tabnet"]);
+    const cells = screen.getAllByRole("row")[1]?.textContent;
+    expect(cells).toContain("Error");
+    expect(cells).toContain("1,234 / 10,000");
+    expect(cells).toContain("42 min");
+    expect(cells).toContain("GiB");
+    expect(screen.getByText("1 file could not be read completely")).toBeTruthy();
+  });
+
+  test("leaves out columns nobody has data for", async () => {
+    await show([row({ peak_memory_bytes: 1024 ** 3 })]);
+
+    const titles = screen.getAllByRole("columnheader").map((head) => head.textContent);
+    expect(titles).toEqual([
+      "Health",
+      "Run",
+      "Steps",
+      "Ran for",
+      "Peak memory",
+      "Started",
+    ]);
+  });
+
+  test("says what asks for attention in bold", async () => {
+    await show([
+      row({ data_wait_fraction: 0.62 }),
+      row({ name: "b", data_wait_fraction: 0.1 }),
+    ]);
+
+    const alarming = [...document.querySelectorAll(".alarming")];
+    expect(alarming.map((meter) => meter.textContent)).toEqual(["62%"]);
+  });
+
+  test("keeps only the rows on screen in the page", async () => {
+    await show(Array.from({ length: 1000 }, (_, n) => row({ name: `run${n}` })));
+
+    expect(shownNames().length).toBeLessThan(60);
+    expect(screen.getByRole("table").getAttribute("aria-rowcount")).toBe("1001");
+  });
+
+  test("shows names as text", async () => {
+    await show([row({ name: "<img src=x onerror=boom()>" })]);
+
+    expect(shownNames()).toEqual(["<img src=x onerror=boom()>"]);
+    expect(document.querySelector("img")).toBeNull();
+  });
+
+  test("a click on a row opens the run", async () => {
+    await show([row({ name: "a" })]);
+
+    fireEvent.click(screen.getByText("Healthy", { selector: ".chip *" }));
+
+    expect(nav.value).toMatchObject({ view: "run", run: "a" });
+  });
+});
+
+describe("finding runs", () => {
+  const runs = [
+    row({ name: "good" }),
+    row({ name: "bad", state: "failed", severity: "critical" }),
+  ];
+
+  test("pills filter and count, and empty ones are not offered", async () => {
+    await show(runs);
+    const pills = screen.getAllByRole("button", { pressed: false });
+    expect(pills.map((pill) => pill.textContent)).toEqual(["Failed 1", "Finished 1"]);
+
+    fireEvent.click(screen.getByText("Failed"));
+
+    await vi.waitFor(() => expect(shownNames()).toEqual(["bad"]));
+  });
+
+  test("the search narrows, and a way back is offered", async () => {
+    await show(runs);
+
+    fireEvent.input(screen.getByRole("searchbox"), { target: { value: "zzz" } });
+    fireEvent.click(await screen.findByText("Show all runs"));
+
+    await vi.waitFor(() => expect(shownNames()).toHaveLength(2));
+  });
+
+  test("headers sort", async () => {
+    await show(runs);
+
+    fireEvent.click(screen.getByText("Run"));
+
+    await vi.waitFor(() => expect(shownNames()).toEqual(["bad", "good"]));
+    const head = screen.getByRole("columnheader", { name: "Run" });
+    expect(head.getAttribute("aria-sort")).toBe("ascending");
+  });
+});
+
+test("live runs in trouble come on top", async () => {
+  await show([
+    row({ state: "stuck", severity: "critical", headline: "No step for 18 min" }),
+  ]);
+
+  expect(screen.getByText("Needs you now")).toBeTruthy();
+  expect(screen.getByText("No step for 18 min")).toBeTruthy();
+});
+
+test("reading shows its progress and the rows it has", async () => {
+  await show([row(unmonitored)], { complete: false, runs_found: 9, runs_read: 1 });
+
+  expect(screen.getByText("Reading event files: 1 of 9 runs")).toBeTruthy();
+  expect(shownNames()).toHaveLength(1);
+});
+
+test("a server that is gone leaves the old data with a bar on top", async () => {
+  await show([row({ name: "old" })]);
+
+  answer = undefined;
+  await runList.refresh();
+
+  expect(
+    await screen.findByText(/TensorBoard did not answer. Showing data from/),
+  ).toBeTruthy();
+  expect(shownNames()).toEqual(["old"]);
+
+  answer = { json: { runs: [row({ name: "new" })] } };
+  fireEvent.click(screen.getByText("Try again"));
+
+  await vi.waitFor(() => expect(shownNames()).toEqual(["new"]));
+  expect(screen.queryByText(/did not answer/)).toBeNull();
+});

@@ -1,0 +1,36 @@
+import { cleanup, render, screen } from "@testing-library/preact";
+import { afterEach, expect, test } from "vitest";
+import type { RunRow } from "../api-types";
+import { row, unmonitored } from "../testing/rows";
+import { KERAS_SNIPPET } from "../words";
+import { Start } from "./start";
+
+afterEach(cleanup);
+
+function show(runs: RunRow[]) {
+  const reading = { complete: true, runs_found: 0, runs_read: 0, problems: [] };
+  render(<Start list={{ logdirs: ["/home/ana/logs"], reading, runs }} />);
+}
+
+test("an empty log directory names where TensorBoard looks", () => {
+  show([]);
+
+  expect(screen.getByRole("heading", { level: 1 }).textContent).toBe(
+    "No runs here yet",
+  );
+  expect(screen.getAllByText(/\/home\/ana\/logs/)).not.toHaveLength(0);
+});
+
+test("runs without health data are counted and listed", () => {
+  show([row({ ...unmonitored, name: "a" }), row({ ...unmonitored, name: "b" })]);
+
+  expect(screen.getByText("2 runs found, none of them with health data")).toBeTruthy();
+  expect(screen.getByText("a")).toBeTruthy();
+});
+
+test("the snippet can be copied", () => {
+  show([]);
+
+  expect(document.querySelector(".code-box code")?.textContent).toBe(KERAS_SNIPPET);
+  expect(screen.getByRole("button", { name: "Copy the code" })).toBeTruthy();
+});

@@ -1,0 +1,198 @@
+// Every sentence the tab says itself, so wording is in one place and can be tested.
+//
+// Rules: sentence case, past tense for the past, no blame, no exclamation marks; name
+// the thing first, then the number.
+import type { ApiError } from "./api";
+import type {
+  Confidence,
+  Epoch,
+  LaneInfo,
+  Maybe,
+  NotMeasured,
+  Place,
+  Reading,
+  RunRow,
+  RunState,
+} from "./api-types";
+import { clockTime, decimal, duration, integer, quantity } from "./format";
+
+export const TAB_TITLE = "Training Health";
+
+export const COLUMN_TITLES = {
+  health: "Health",
+  run: "Run",
+  steps: "Steps",
+  ran: "Ran for",
+  memory: "Peak memory",
+  gpu: "GPU busy",
+  wait: "Waiting for data",
+  started: "Started",
+} as const;
+
+export const FILTER_TITLES = {
+  all: "All",
+  failed: "Failed",
+  stuck: "Stuck",
+  warnings: "Warnings",
+  running: "Running",
+  early: "Ended early",
+  unknown: "Cause unknown",
+  healthy: "Finished",
+  unmonitored: "Not monitored",
+} as const;
+
+export const AXIS_TITLES = {
+  step: "Step",
+  rel: "Time since start",
+  wall: "Clock",
+} as const;
+
+export const CONFIDENCE_WORDS: Record<Confidence, string> = {
+  proven: "Proven",
+  likely: "Likely",
+  possible: "Possible",
+};
+
+const STATE_WORDS: Record<RunState, string> = {
+  running: "Running",
+  stuck: "Stuck",
+  finished: "Finished",
+  ended_early: "Ended early",
+  failed: "Failed",
+  died: "Died",
+  unknown: "Ended, cause unknown",
+};
+
+export const KERAS_SNIPPET = `from tb_health_plugin import HealthCallback
+
+model.fit(ds, epochs=8, callbacks=[HealthCallback("logs/my_run")])`;
+
+export function stateWord(state: Maybe<RunState>): string {
+  return state === null ? "Not monitored" : STATE_WORDS[state];
+}
+
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${integer(count)} ${count === 1 ? one : many}`;
+}
+
+/** The sentence below the headline when there is nothing to explain. */
+export function calmSentence(run: RunRow): string {
+  switch (run.state) {
+    case "running":
+      return "Nothing stands out so far. This page follows the run by itself.";
+    case "finished":
+      return "It ran to its planned end, and nothing recorded asks for attention.";
+    case null:
+      return "Add one line to the training script, and this page will say what the run is doing and, if it stops, why.";
+    default:
+      return "Nothing that was recorded explains it.";
+  }
+}
+
+export function readingSentence(reading: Reading): string {
+  return `Reading event files: ${integer(reading.runs_read)} of ${counted(
+    reading.runs_found,
+    "run",
+  )}`;
+}
+
+export const STILL_WAITING = "Waiting for TensorBoard to answer.";
+
+export function failureSentence(error: ApiError, receivedAt: Maybe<number>): string {
+  const showing =
+    receivedAt === null ? "" : ` Showing data from ${clockTime(receivedAt)}.`;
+  if (error.failure === "unreachable") return `TensorBoard did not answer.${showing}`;
+  const reason = error.message === "" ? "" : `: ${error.message.replace(/\.$/, "")}`;
+  return `TensorBoard answered with an error (${error.status})${reason}.${showing}`;
+}
+
+export function noSuchRun(name: string): string {
+  return `There is no run called “${name}”.`;
+}
+
+export function noRunsSentence(logdirs: readonly string[]): string {
+  return `TensorBoard is reading ${placesRead(logdirs)}.`;
+}
+
+export function placesRead(logdirs: readonly string[]): string {
+  return logdirs.length === 0 ? "its log directory" : logdirs.join(", ");
+}
+
+export function noneMonitored(runs: number): string {
+  return runs === 1
+    ? "1 run found, without health data"
+    : `${counted(runs, "run")} found, none of them with health data`;
+}
+
+export function problemsTitle(count: number): string {
+  return `${counted(count, "file")} could not be read completely`;
+}
+
+/** Three missed periods at the usual pace of recording; a shorter pause is ordinary. */
+const QUIET_AFTER_SECONDS = 30;
+
+export interface SignOfLife {
+  quiet: boolean;
+  sentence: string;
+}
+
+export function signOfLife(state: Maybe<RunState>, ageSeconds: number): SignOfLife {
+  const age = duration(Math.max(0, Math.round(ageSeconds)));
+  if (ageSeconds >= QUIET_AFTER_SECONDS) {
+    return { quiet: true, sentence: `No sign of life for ${age}` };
+  }
+  // A stuck run is alive, but "live" would promise progress.
+  const word = state === "stuck" ? "The process is alive." : "Live.";
+  return { quiet: false, sentence: `${word} Last sign of life ${age} ago` };
+}
+
+export function notRecorded(item: NotMeasured): string {
+  return item.why === "" ? item.what : `${item.what} (${item.why})`;
+}
+
+export function placeWords(place: Place): string {
+  const line = place.line === undefined ? "" : `line ${place.line}`;
+  return [place.file ?? "", line].filter((part) => part !== "").join(", ");
+}
+
+export function stepWords(step: number): string {
+  return `step ${integer(step)}`;
+}
+
+export function epochTooltip(epoch: Epoch): string {
+  const steps =
+    epoch.first_step === null || epoch.last_step === null
+      ? ""
+      : `: steps ${integer(epoch.first_step)} to ${integer(epoch.last_step)}`;
+  const metrics = Object.entries(epoch.metrics).flatMap(([name, value]) =>
+    value === null ? [] : [`${name} ${decimal(value)}`],
+  );
+  return [`Epoch ${epoch.epoch}${steps}`, ...metrics].join("\n");
+}
+
+export interface LaneSummary {
+  lowest: Maybe<number>;
+  highest: Maybe<number>;
+  last: Maybe<number>;
+}
+
+/** What a chart says to someone who cannot see it. */
+export function laneLabel(lane: LaneInfo, summary: LaneSummary): string {
+  if (summary.highest === null) return `${lane.title}: no samples in this range`;
+  const said = (value: Maybe<number>) => quantity(lane.unit, value);
+  return `${lane.title}: lowest ${said(summary.lowest)}, highest ${said(
+    summary.highest,
+  )}, last ${said(summary.last)}`;
+}
+
+export const TIMELINE_LABEL =
+  "Timeline. Arrow keys move the cursor, n and p jump between incidents, plus and minus zoom, 0 shows everything.";
+
+export function gapWords(seconds: number): string {
+  return `no samples for ${duration(seconds)}`;
+}
+
+/** Why a lane stands first. */
+export function explainsTag(state: Maybe<RunState>): string {
+  return state === "running" ? "explains the warning" : "explains the stop";
+}
