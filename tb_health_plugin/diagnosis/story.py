@@ -1,12 +1,14 @@
-"""Tells how an attempt stands or ended, from what it says itself.
+"""Tells how an attempt stands or ended.
 
-This names endings, not yet their causes: an end that nobody recorded stays unknown.
+What Python itself saw comes first, then what the watcher saw from outside. An end that
+nobody saw stays unknown.
 """
 
+from tb_health_plugin.diagnosis import endings
+from tb_health_plugin.diagnosis.moments import is_under_way, stopped_at, where
 from tb_health_plugin.diagnosis.verdict import (
     Evidence,
     Fix,
-    Moment,
     State,
     Story,
     Verdict,
@@ -19,37 +21,26 @@ from tb_health_plugin.reading.run_history import Attempt
 def tell(attempt: Attempt, life: Life) -> Story:
     """The story of one attempt."""
     end = attempt.last(facts.RunEnded)
+    seen = attempt.last(facts.ProcessEnded)
     if end is not None and end.reason == "exception":
         return _by_exception(attempt, end)
     if end is not None and end.reason == "interrupted":
-        return _by_hand(attempt, end)
-    if end is None and life.alive:
+        return _by_hand(attempt)
+    if end is None and seen is None and life.alive:
         return _alive(attempt)
     if attempt.start is None:
         return _from_summaries(attempt, end)
+    if attempt.all(facts.TrainingStarted) and not is_under_way(attempt):
+        return _returned(attempt)
+    if seen is not None and seen.signal is not None:
+        return _by_signal(attempt, seen, seen.signal)
+    if seen is not None and seen.exit_code is not None and end is None:
+        return _by_native_exit(attempt, seen.exit_code)
+    if end is None:
+        return _vanished(attempt, life, seen)
     if not attempt.all(facts.TrainingStarted):
-        return _without_training(attempt, end, life)
-    if is_under_way(attempt):
-        return _left(attempt, end) if end else _vanished(attempt, life)
-    return _returned(attempt)
-
-
-def is_under_way(attempt: Attempt) -> bool:
-    """A training began and has not ended."""
-    begun = attempt.last(facts.TrainingStarted)
-    ended = attempt.last(facts.TrainingEnded)
-    if begun is None:
-        return False
-    return ended is None or ended.training != begun.training
-
-
-def stopped_at(attempt: Attempt) -> Moment:
-    """The last moment that anything is known of."""
-    epochs = attempt.samples.column("epoch")
-    epoch = None
-    if len(epochs) and epochs[-1] == epochs[-1]:
-        epoch = int(epochs[-1]) + 1
-    return Moment(step=attempt.last_step, epoch=epoch, wall_time=attempt.last_seen_at)
+        return _without_training()
+    return _left(attempt, seen)
 
 
 def _alive(attempt: Attempt) -> Story:
@@ -86,7 +77,7 @@ def _returned(attempt: Attempt) -> Story:
 def _by_exception(attempt: Attempt, end: facts.RunEnded) -> Story:
     name = end.exception or "an exception"
     at = stopped_at(attempt)
-    headline = f"Stopped by {name} {_where(attempt)}"
+    headline = f"Stopped by {name} {where(attempt)}"
     said = f"{name}: {_first_line(end.message)}" if end.message else name
     place: dict[str, str | int] = {}
     if end.file and end.line:
@@ -113,13 +104,13 @@ def _by_exception(attempt: Attempt, end: facts.RunEnded) -> Story:
     return _story("failed", "Error", verdict)
 
 
-def _by_hand(attempt: Attempt, end: facts.RunEnded) -> Story:
+def _by_hand(attempt: Attempt) -> Story:
     at = stopped_at(attempt)
     verdict = Verdict(
         id="user_interrupt",
         severity="info",
         confidence="proven",
-        headline=f"Stopped by Ctrl-C {_where(attempt)}",
+        headline=f"Stopped by Ctrl-C {where(attempt)}",
         because="Python reported KeyboardInterrupt as it ended the program.",
         cause_at=at,
         stopped_at=at,
@@ -128,34 +119,68 @@ def _by_hand(attempt: Attempt, end: facts.RunEnded) -> Story:
     return _story("ended_early", "Stopped by hand", verdict)
 
 
-def _left(attempt: Attempt, end: facts.RunEnded) -> Story:
+def _by_signal(attempt: Attempt, seen: facts.ProcessEnded, number: int) -> Story:
+    ending = endings.by_signal(attempt, seen, number, where(attempt))
+    return _story(ending.state, ending.chip, ending.verdict)
+
+
+def _by_native_exit(attempt: Attempt, code: int) -> Story:
     at = stopped_at(attempt)
     verdict = Verdict(
-        id="unknown",
+        id="explicit_exit",
+        detail=f"status {code}",
+        severity="warning",
+        confidence="likely",
+        headline=f"The program ended itself with status {code} {where(attempt)}",
+        because=(
+            "It exited, but the exit handlers of Python did not run: os._exit() does "
+            "that, and so does exit() in a library."
+        ),
+        cause_at=at,
+        stopped_at=at,
+        evidence=(
+            Evidence(text=f"The process exited with status {code}.", at=at),
+            Evidence(text="No exit handler of Python ran.", at=at),
+        ),
+    )
+    return _story("ended_early", "Ended itself", verdict)
+
+
+def _left(attempt: Attempt, seen: facts.ProcessEnded | None) -> Story:
+    at = stopped_at(attempt)
+    status = seen.exit_code if seen else None
+    evidence = [
+        Evidence(text="The exit handlers of Python ran.", at=at),
+        Evidence(text="fit() had not returned.", at=at),
+    ]
+    if status is not None:
+        text = f"The process exited with status {status}."
+        evidence.insert(0, Evidence(text=text, at=at))
+    verdict = Verdict(
+        id="explicit_exit",
+        detail=None if status is None else f"status {status}",
         severity="warning",
         confidence="possible",
-        headline=f"The program ended {_where(attempt)}, before fit() was done",
+        headline=f"The program ended {where(attempt)}, before fit() was done",
         because=(
             "Python shut down in an orderly way while the training was under way: "
             "sys.exit() does that, and so does an exception that was caught."
         ),
         cause_at=at,
         stopped_at=at,
-        evidence=(
-            Evidence(text="The exit handlers of Python ran.", at=at),
-            Evidence(text="fit() had not returned.", at=at),
-        ),
+        evidence=tuple(evidence),
     )
-    return _story("ended_early", "Cause unknown", verdict)
+    return _story("ended_early", "Ended itself", verdict)
 
 
-def _vanished(attempt: Attempt, life: Life) -> Story:
+def _vanished(attempt: Attempt, life: Life, seen: facts.ProcessEnded | None) -> Story:
     at = stopped_at(attempt)
+    watched = "The watcher saw it go, but not how." if seen else life.because
     verdict = Verdict(
         id="unknown",
         severity="critical",
         confidence="possible",
-        headline=f"Stopped {_where(attempt)}; we cannot tell why",
+        headline=f"Stopped {where(attempt)}; we cannot tell why",
         because=(
             "It left no word: no exception was reported and no exit handler ran. A "
             "kill, a crash in native code and os._exit() all look like this."
@@ -163,18 +188,14 @@ def _vanished(attempt: Attempt, life: Life) -> Story:
         cause_at=at,
         stopped_at=at,
         evidence=(
-            Evidence(text=life.because, at=at),
+            Evidence(text=watched, at=at),
             Evidence(text="The record has no end.", at=at),
         ),
     )
     return _story("died", "Cause unknown", verdict)
 
 
-def _without_training(
-    attempt: Attempt, end: facts.RunEnded | None, life: Life
-) -> Story:
-    if end is None:
-        return _vanished(attempt, life)
+def _without_training() -> Story:
     return Story(
         state="unknown",
         chip="No training",
@@ -217,16 +238,6 @@ def _story(state: State, chip: str, verdict: Verdict) -> Story:
         headline=verdict.headline,
         verdict=verdict,
     )
-
-
-def _where(attempt: Attempt) -> str:
-    if not attempt.all(facts.TrainingStarted):
-        return "before the training began"
-    if not is_under_way(attempt):
-        return f"after the training (step {attempt.last_step:,})"
-    if not attempt.last_step:
-        return "before the first step was done"
-    return f"at step {attempt.last_step:,}"
 
 
 def _first_line(text: str) -> str:

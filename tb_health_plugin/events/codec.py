@@ -28,6 +28,10 @@ FACT_CLASSES: dict[str, type[facts.Fact]] = {
     tags.TRAINING_ENDED: facts.TrainingEnded,
     tags.INCIDENT: facts.Incident,
     tags.RUN_ENDED: facts.RunEnded,
+    tags.PROCESS_ENDED: facts.ProcessEnded,
+    tags.STALLED: facts.Stalled,
+    tags.STALL_ENDED: facts.StallEnded,
+    tags.CHILD_ENDED: facts.ChildEnded,
     tags.RECORDING_STOPPED: facts.RecordingStopped,
 }
 TAG_OF = {kind: tag for tag, kind in FACT_CLASSES.items()}

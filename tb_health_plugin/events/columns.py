@@ -56,8 +56,121 @@ RESOURCES = (
     ),
     Column(
         "cgroup_oom_kills",
-        "Processes of the control group killed for memory since it was made.",
+        "Processes of the trainer's own control group killed for memory since it was "
+        "made, whichever limit was hit.",
     ),
+    Column(
+        "cgroup_memory_inactive_file_bytes",
+        "Part of the group's memory that is cached files not read lately; given up "
+        "first when memory is short.",
+    ),
+    Column(
+        "tree_processes", "Living processes of the training, data loaders included."
+    ),
+    Column(
+        "tree_rss_bytes",
+        "Physical memory of them together; what they share counts several times.",
+    ),
+    Column(
+        "tree_pss_bytes",
+        "Physical memory of them together, shared parts counted once. Measured rarely.",
+    ),
+    Column(
+        "tree_cpu_seconds",
+        "CPU time of them together so far, that of children that ended included.",
+    ),
+    Column("tree_read_bytes", "Bytes they had read from disks so far."),
+    Column("tree_write_bytes", "Bytes they had written to disks so far."),
+    Column("process_threads", "Threads of the training process."),
+    Column("process_fds", "Files and sockets the training process has open."),
+    Column("process_fd_limit", "How many it may have open. Measured rarely."),
+    Column("process_swap_bytes", "Memory of the training process that is swapped out."),
+    Column(
+        "process_major_faults",
+        "Times the training process waited for a page from disk so far.",
+    ),
+    Column(
+        "machine_oom_kills", "Processes killed for memory since the machine booted."
+    ),
+    Column("machine_swap_in_pages", "Pages swapped in since the machine booted."),
+    Column("machine_swap_out_pages", "Pages swapped out since the machine booted."),
+    Column("machine_cpu_cores", "CPUs of the machine that are switched on."),
+    Column(
+        "machine_cpu_busy_seconds", "Time all CPUs worked since the machine booted."
+    ),
+    Column(
+        "machine_cpu_stolen_seconds",
+        "Time the host of a virtual machine kept its CPUs from it since it booted.",
+    ),
+    Column(
+        "machine_iowait_seconds",
+        "Time CPUs were idle while a task waited for a disk since the machine booted.",
+    ),
+    Column("load_1min", "Tasks running or waiting for CPU or disk, mean of a minute."),
+    Column(
+        "pressure_cpu_some_seconds",
+        "Time at least one task waited for a CPU since the machine booted.",
+    ),
+    Column(
+        "pressure_memory_some_seconds",
+        "Time at least one task waited for memory since the machine booted.",
+    ),
+    Column(
+        "pressure_memory_full_seconds",
+        "Time all tasks waited for memory since the machine booted.",
+    ),
+    Column(
+        "pressure_io_full_seconds",
+        "Time all tasks waited for disks since the machine booted.",
+    ),
+    Column(
+        "cgroup_cpu_limit_cores",
+        "The tightest CPU limit of the control group and its ancestors.",
+    ),
+    Column(
+        "cgroup_cpu_throttled_seconds",
+        "Time the group and its ancestors were stopped at their CPU limits so far, "
+        "summed over CPUs.",
+    ),
+    Column(
+        "cgroup_cpu_throttled_periods",
+        "Periods in which one of them was stopped at its CPU limit so far.",
+    ),
+    Column(
+        "cgroup_pids_used",
+        "Processes and threads in the control group with the tightest limit on them.",
+    ),
+    Column(
+        "cgroup_pids_limit",
+        "The tightest limit on processes and threads of the group and its ancestors.",
+    ),
+    Column(
+        "cgroup_pids_denied",
+        "Processes or threads refused at such a limit so far.",
+    ),
+    Column("logdir_disk_free_bytes", "Room left on the file system of the log."),
+    Column("logdir_disk_total_bytes", "Size of the file system of the log."),
+    Column("logdir_disk_free_inodes", "Files that still can be made there."),
+    Column("temp_disk_free_bytes", "Room left on the file system of temporary files."),
+    Column("disk_read_bytes", "Bytes read from all disks since the machine booted."),
+    Column("disk_write_bytes", "Bytes written to all disks since the machine booted."),
+    Column(
+        "disk_busy_seconds",
+        "Time disks were at work since the machine booted, summed over disks.",
+    ),
+    Column("network_received_bytes", "Bytes received, loopback left out, so far."),
+    Column("network_sent_bytes", "Bytes sent, loopback left out, so far."),
+    Column("network_errors", "Packets with errors or dropped, in and out, so far."),
+    Column("temperature_celsius", "Hottest sensor of the machine."),
+    Column(
+        "cpu_throttle_count",
+        "Times CPUs slowed down for heat since the machine booted, summed over CPUs.",
+    ),
+    Column(
+        "clock_offset_seconds",
+        "Wall clock minus time since boot; a step is a jump of the clock.",
+    ),
+    Column("suspended_seconds", "Time the machine slept since it booted."),
 )
 
 GRADIENTS = (

@@ -15,6 +15,22 @@ from tb_health_plugin.events import codec, facts
 from tb_health_plugin.events.framing import frame
 
 
+def encode_event(summary: Summary, wall_time: float, step: int = 0) -> bytes:
+    """An event as it lies in a file, without its framing.
+
+    Raises:
+        ValueError: `wall_time` is not a time.
+    """
+    wall_time = codec.check_wall_time(wall_time)
+    event = Event(wall_time=wall_time, step=step, summary=summary)
+    data: bytes = event.SerializeToString()
+    return data
+
+
+def encode_fact(fact: facts.Fact) -> bytes:
+    return encode_event(codec.fact_summary(fact), fact.wall_time, fact.step)
+
+
 class EventFile:
     """A new file of events.
 
@@ -48,25 +64,15 @@ class EventFile:
             ValueError: `wall_time` is not a time.
             OSError: The disk is full, the directory is gone, or the like.
         """
-        event = Event(
-            wall_time=codec.check_wall_time(wall_time), step=step, summary=summary
-        )
-        self.append_raw(event.SerializeToString())
-        if sync:
-            os.fsync(self._fd)
+        self.append_raw(encode_event(summary, wall_time, step), sync=sync)
 
     def append_fact(self, fact: facts.Fact, *, sync: bool = False) -> None:
-        self.append(
-            codec.fact_summary(fact),
-            wall_time=fact.wall_time,
-            step=fact.step,
-            sync=sync,
-        )
+        self.append_raw(encode_fact(fact), sync=sync)
 
     def append_record(self, tag: str, message: Message, *, wall_time: float) -> None:
         self.append(codec.record_summary(tag, message), wall_time=wall_time)
 
-    def append_raw(self, event: bytes) -> None:
+    def append_raw(self, event: bytes, *, sync: bool = False) -> None:
         """Appends an encoded event; a half-written one is taken back."""
         data = frame(event)
         written = 0
@@ -78,6 +84,8 @@ class EventFile:
                 os.ftruncate(self._fd, self._size)
             raise
         self._size += written
+        if sync:
+            os.fsync(self._fd)
 
     def close(self) -> None:
         os.close(self._fd)

@@ -109,6 +109,57 @@ class RunEnded(Fact):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessEnded(Fact):
+    """The process that trains is gone; written by the watcher."""
+
+    exit_code: int | None = None
+    signal: int | None = None
+    seen_by: str | None = None
+    cgroup_oom_kills: int | None = None
+    machine_oom_kills: int | None = None
+    peak_rss_bytes: float | None = None
+    memory_limit_bytes: float | None = None
+    stacks: str | None = None
+    output_tail: str | None = None
+    silent_seconds: float | None = None
+    last_step: int | None = None
+    phase: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stalled(Fact):
+    """No step finished for far longer than usual in this run."""
+
+    since: float | None = None
+    silent_seconds: float | None = None
+    usual_seconds: float | None = None
+    phase: str | None = None
+    stacks: str | None = None
+    waits_for: str | None = None
+    because: str | None = None
+    cpu_fraction: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StallEnded(Fact):
+    """A stall is over: the training went on."""
+
+    since: float | None = None
+    silent_seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChildEnded(Fact):
+    """A process that the trainer started ended before it, and not by itself."""
+
+    pid: int | None = None
+    name: str | None = None
+    signal: int | None = None
+    exit_code: int | None = None
+    oom_kills: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RecordingStopped(Fact):
     """Something of ours failed and left a gap; the training went on."""
 

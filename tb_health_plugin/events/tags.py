@@ -23,6 +23,10 @@ EPOCH_ENDED = "health/epoch_ended"
 TRAINING_ENDED = "health/training_ended"
 INCIDENT = "health/incident"
 RUN_ENDED = "health/run_ended"
+PROCESS_ENDED = "health/process_ended"
+STALLED = "health/stalled"
+STALL_ENDED = "health/stall_ended"
+CHILD_ENDED = "health/child_ended"
 RECORDING_STOPPED = "health/recording_stopped"
 
 _LONGEST_NAME = 200

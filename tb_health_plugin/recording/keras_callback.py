@@ -15,8 +15,10 @@ from tb_health_plugin.events.attempt import new_attempt_directory
 from tb_health_plugin.recording.guard import Guard
 from tb_health_plugin.recording.process_end import ProcessEnd, on_process_end
 from tb_health_plugin.recording.recorder import PERIOD_SECONDS, Recorder
+from tb_health_plugin.writing.phases import Phase
 
 _WHAT = "steps and epochs"
+_STEPS_TO_COMPILE = 2
 
 # Attempts of this process by log directory: a second callback for the same
 # directory goes on with the story instead of beginning another one.
@@ -27,10 +29,13 @@ _attempts_lock = threading.Lock()
 class _Attempt:
     """What the callbacks of one process and log directory share."""
 
-    def __init__(self, logdir: Path, period_seconds: float) -> None:
+    def __init__(self, logdir: Path, period_seconds: float, watcher: bool) -> None:
         self.pid = os.getpid()
         self.recorder = Recorder(
-            new_attempt_directory(logdir), period_seconds=period_seconds
+            logdir,
+            new_attempt_directory(logdir),
+            period_seconds=period_seconds,
+            watcher=watcher,
         )
         self.guard = Guard(self.recorder.recording_stopped)
         self.trainings = 0
@@ -56,12 +61,12 @@ class _Attempt:
             )
 
 
-def _attempt_for(logdir: Path, period_seconds: float) -> _Attempt:
+def _attempt_for(logdir: Path, period_seconds: float, watcher: bool) -> _Attempt:
     with _attempts_lock:
         attempt = _attempts.get(logdir)
         # After a fork the parent's attempt is not ours to write to.
         if attempt is None or attempt.pid != os.getpid():
-            attempt = _attempts[logdir] = _Attempt(logdir, period_seconds)
+            attempt = _attempts[logdir] = _Attempt(logdir, period_seconds, watcher)
         return attempt
 
 
@@ -88,6 +93,8 @@ class HealthCallback(keras.callbacks.Callback):
         logdir: The run's directory, the same that other TensorBoard writers of
             the run use. Made if it is missing.
         period_seconds: Time between two samples of memory and progress.
+        watcher: Start a small process that watches from outside, so that a kill, a
+            crash or a hang is seen too. It ends with the training.
 
     Raises:
         ValueError: `logdir` cannot be used; the message says why. After that,
@@ -102,6 +109,7 @@ class HealthCallback(keras.callbacks.Callback):
         logdir: "str | os.PathLike[str]",
         *,
         period_seconds: float = PERIOD_SECONDS,
+        watcher: bool = True,
     ) -> None:
         super().__init__()
         if not period_seconds > 0:
@@ -109,18 +117,21 @@ class HealthCallback(keras.callbacks.Callback):
                 f"period_seconds={period_seconds!r} must be a number above 0"
             )
         directory = Path(os.path.abspath(Path(logdir).expanduser()))
-        self._attempt = _attempt_for(directory, period_seconds)
+        self._attempt = _attempt_for(directory, period_seconds, watcher)
         self._training: int | None = None
         self._epoch = 0
         self._epochs_done = 0
         self._epoch_started_at = 0.0
         self._epoch_first_step = 0
+        self._first_step = 0
+        self._phase_before = Phase.NOT_TRAINING
 
     @_safely
     def on_train_begin(self, logs: Mapping[str, Any] | None = None) -> None:
         self._attempt.under_way = True
         self._training = None
         self._epochs_done = 0
+        self._attempt.recorder.enter(Phase.STARTING)
 
     @_safely
     def on_epoch_begin(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:
@@ -132,12 +143,17 @@ class HealthCallback(keras.callbacks.Callback):
         if self._training is None:
             # Only now is it known with which epoch this training begins.
             self._record_training_start(epoch)
+        self._attempt.recorder.publish()
 
     @_safely
     def on_train_batch_begin(
         self, batch: int, logs: Mapping[str, Any] | None = None
     ) -> None:
         self._steps_of_epoch(batch)
+        recorder = self._attempt.recorder
+        # The first two steps of a training may trace and compile.
+        is_young = recorder.progress.step < self._first_step + _STEPS_TO_COMPILE
+        recorder.enter(Phase.STARTING if is_young else Phase.TRAINING)
 
     @_safely
     def on_train_batch_end(
@@ -147,11 +163,30 @@ class HealthCallback(keras.callbacks.Callback):
         loss = (logs or {}).get("loss")
         if loss is not None:
             self._attempt.recorder.progress.loss = loss
+        self._attempt.recorder.publish()
+
+    @_safely
+    def on_test_begin(self, logs: Mapping[str, Any] | None = None) -> None:
+        self._phase_before = Phase(self._attempt.recorder.progress.phase)
+        self._attempt.recorder.enter(Phase.VALIDATION_STARTING)
+
+    @_safely
+    def on_test_batch_end(
+        self, batch: int, logs: Mapping[str, Any] | None = None
+    ) -> None:
+        self._attempt.recorder.enter(Phase.VALIDATION)
+
+    @_safely
+    def on_test_end(self, logs: Mapping[str, Any] | None = None) -> None:
+        within_fit = self._attempt.under_way
+        after = Phase.BETWEEN_EPOCHS if within_fit else self._phase_before
+        self._attempt.recorder.enter(after)
 
     @_safely
     def on_epoch_end(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:
         self._epochs_done += 1
         recorder = self._attempt.recorder
+        recorder.enter(Phase.BETWEEN_EPOCHS)
         recorder.record(
             facts.EpochEnded(
                 wall_time=time.time(),
@@ -170,6 +205,7 @@ class HealthCallback(keras.callbacks.Callback):
     def on_train_end(self, logs: Mapping[str, Any] | None = None) -> None:
         self._attempt.under_way = False
         recorder = self._attempt.recorder
+        recorder.enter(Phase.NOT_TRAINING)
         recorder.record(
             facts.TrainingEnded(
                 wall_time=time.time(),
@@ -184,6 +220,7 @@ class HealthCallback(keras.callbacks.Callback):
         recorder = self._attempt.recorder
         self._training = self._attempt.trainings
         self._attempt.trainings += 1
+        self._first_step = recorder.progress.step
         recorder.record(
             facts.TrainingStarted(
                 wall_time=time.time(),

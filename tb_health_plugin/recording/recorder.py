@@ -1,203 +1,189 @@
-"""Takes facts from the trainer and writes them, from a thread of its own.
+"""Hands facts over to whoever writes them, and makes sure that somebody does.
 
-The trainer only puts facts into a queue and numbers into memory: it never waits for
-a disk. The thread is the one writer of the attempt's files. What it has appended is
-with the operating system and survives SIGKILL of the trainer; what is still in the
-queue does not (`docs/event_format.md`, "What a SIGKILL can cost").
+The trainer only writes memory: it never waits for a disk. A watcher process takes
+facts out of that memory and writes them; it still does when the trainer is killed in
+the middle of a step. If it cannot start or dies, a thread of the trainer takes over.
 """
 
-import contextlib
 import os
-import queue
 import threading
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
-from tb_health_plugin.collectors import available_collectors
-from tb_health_plugin.collectors.collector import Watched
-from tb_health_plugin.collectors.schedule import Schedule
-from tb_health_plugin.events import columns, facts
+from tb_health_plugin.events import facts
+from tb_health_plugin.events.columns import NOT_MEASURED
+from tb_health_plugin.events.event_file import encode_fact
 from tb_health_plugin.recording import this_process
-from tb_health_plugin.recording.attempt_files import AttemptFiles
+from tb_health_plugin.recording.crash_stacks import crash_stacks
 from tb_health_plugin.recording.guard import warn
+from tb_health_plugin.recording.watcher_start import start_watcher
+from tb_health_plugin.writing.black_box import (
+    THREAD,
+    WATCHER,
+    BlackBox,
+    Progress,
+    make_file,
+)
+from tb_health_plugin.writing.phases import Phase
+from tb_health_plugin.writing.scribe import Scribe
+from tb_health_plugin.writing.terms import Terms
 
 PERIOD_SECONDS = 1.0
-# More facts than this are waiting only if the disk stands still.
-LONGEST_QUEUE = 10_000
+# The watcher starts within half a second; a machine under load gets more time.
+STARTS_WITHIN_SECONDS = 10.0
+# A watcher that did not go on for so long is taken for dead. It may only have been
+# kept from running, so this is long: a late thread loses a few samples at most.
+LOST_AFTER_SECONDS = 15.0
 # How long the end of the program may wait for the last facts to be written.
 LAST_WORDS_SECONDS = 2.0
-RETRY_SECONDS = 5.0
 
-_PROGRESS = tuple(column.name for column in columns.PROGRESS)
-
-
-@dataclass(slots=True)
-class Progress:
-    """Where the training stands. Written by the trainer, read by the thread."""
-
-    step: int = 0
-    epoch: float = columns.NOT_MEASURED
-    loss: float = columns.NOT_MEASURED
+WITHOUT_A_WATCHER = (
+    facts.NotRecorded(
+        what="how the process ended, if it was killed",
+        why="nothing outside the training was watching it",
+    ),
+)
 
 
 class Recorder:
     """Records one attempt into `directory`.
 
     Args:
-        directory: Made by `new_attempt_directory`, empty.
+        logdir: The run's log directory.
+        directory: The attempt's own, made by `new_attempt_directory`, empty.
         period_seconds: Time between two samples.
+        watcher: Start a process that watches from outside.
+
+    Attributes:
+        progress: Where the training stands; `publish` makes it known.
     """
 
     def __init__(
-        self, directory: Path, *, period_seconds: float = PERIOD_SECONDS
+        self,
+        logdir: Path,
+        directory: Path,
+        *,
+        period_seconds: float = PERIOD_SECONDS,
+        watcher: bool = True,
     ) -> None:
-        self.progress = Progress()
-        self._pid = os.getpid()
-        self._period_seconds = period_seconds
-        self._queue: queue.SimpleQueue[facts.Fact | None] = queue.SimpleQueue()
-        self._dropped = 0
-        self._samples = 0
-        self._closed = False
-        self._failing_since: float | None = None
-        self._failure = ""
-        collectors, missing = available_collectors(Watched(pid=self._pid))
-        self._schedule = Schedule(collectors, changed=self._collector_changed)
-        self._files = AttemptFiles(
-            directory,
-            start=self._start_fact(missing),
-            columns=(*_PROGRESS, *self._schedule.columns),
-            period_seconds=period_seconds,
+        now = time.monotonic()
+        self.progress = Progress(
+            step=0,
+            epoch=NOT_MEASURED,
+            loss=NOT_MEASURED,
+            beat_at=now,
+            phase_since=now,
+            wait_seconds=NOT_MEASURED,
+            phase=Phase.NOT_TRAINING,
+            beats=0,
         )
+        self._live = True
+        self._period_seconds = period_seconds
+        self._box = BlackBox(make_file())
+        self._terms = Terms(
+            pid=os.getpid(),
+            logdir=str(logdir),
+            directory=str(directory),
+            period_seconds=period_seconds,
+            start=this_process.start_fields(time.time()),
+            terminal=this_process.terminal(),
+            output=this_process.output_file(),
+        )
+        self._box.set_terms(self._terms.encode())
+        self._stacks = crash_stacks()
+        os.register_at_fork(after_in_child=self._in_a_child)
+        self._stop = threading.Event()
         self._thread = threading.Thread(
-            target=self._run, name="training-health", daemon=True
+            target=self._keep, args=(watcher,), name="training-health", daemon=True
         )
         self._thread.start()
 
-    def record(self, fact: facts.Fact) -> None:
-        """Hands a fact over. Never blocks and never raises."""
-        if self._closed or os.getpid() != self._pid:
-            return
-        if self._queue.qsize() >= LONGEST_QUEUE:
-            self._dropped += 1
-            return
-        self._queue.put(fact)
+    def publish(self) -> None:
+        """Makes `progress` known. Costs about a microsecond."""
+        if self._live:
+            self.progress.beats += 1
+            self.progress.beat_at = time.monotonic()
+            self._box.set_progress(self.progress)
 
-    def recording_stopped(self, what: str, why: str, *, resumed: bool = False) -> None:
-        """Hands over that a part of the recording failed, or works again."""
+    def enter(self, phase: Phase) -> None:
+        """The training loop now does something else."""
+        if phase != self.progress.phase:
+            self.progress.phase = phase
+            self.progress.phase_since = time.monotonic()
+        self.publish()
+
+    def record(self, fact: facts.Fact) -> None:
+        """Hands a fact over. Never waits."""
+        if self._live:
+            self._box.put(encode_fact(fact))
+
+    def recording_stopped(self, what: str, why: str) -> None:
+        """Hands over that a part of the recording failed."""
+        now, step = time.time(), self.progress.step
         self.record(
-            facts.RecordingStopped(
-                wall_time=time.time(),
-                step=self.progress.step,
-                what=what,
-                why=why,
-                resumed=resumed,
-            )
+            facts.RecordingStopped(wall_time=now, step=step, what=what, why=why)
         )
+
+    def set_last_words(self, fact: facts.Fact) -> None:
+        """Leaves a fact that is written if the process ends with no other word."""
+        if self._live:
+            self._box.set_last_words(encode_fact(fact))
 
     def close(self, last: facts.RunEnded) -> None:
-        """Writes the last fact and ends; waits for it, but not for long."""
-        if self._closed:
+        """Hands the last fact over, and sees to it that somebody writes it."""
+        if not self._live:
             return
         self.record(last)
-        self._queue.put(None)
-        self._closed = True
-        if os.getpid() == self._pid:
+        self._live = False
+        self._stop.set()
+        # The watcher writes after our end. A thread of ours must do it before.
+        if self._box.owner != WATCHER:
             self._thread.join(LAST_WORDS_SECONDS)
 
-    def _run(self) -> None:
-        next_sample = time.monotonic()
-        while True:
-            try:
-                fact = self._queue.get(timeout=max(0.0, next_sample - time.monotonic()))
-            except queue.Empty:
-                next_sample = time.monotonic() + self._period_seconds
-                self._write(None)
-                continue
-            if fact is None:
-                # One sample at the very end, so that lanes reach the stop.
-                self._write(None)
-                break
-            self._write(fact)
-        with contextlib.suppress(OSError):
-            self._files.close()
+    def _keep(self, watcher: bool) -> None:
+        """Runs in the thread: starts the watcher, and does its work without one."""
+        why = "it was not asked for"
+        if watcher:
+            why = start_watcher(self._box, self._stacks.fd)
+            if not why:
+                why = self._watch_the_watcher()
+        if why:
+            self._write_instead(why)
 
-    def _write(self, fact: facts.Fact | None) -> None:
-        """Writes a fact, or a sample; a disk that fails is tried again later."""
-        now = time.time()
-        if self._failing_since is not None and now < self._retry_at:
-            self._keep(fact)
-            return
-        try:
-            self._files.ensure_open(now)
-            if self._failing_since is not None:
-                self._files.append(self._gap(now))
-                self._failing_since = None
-            if fact is not None:
-                self._files.append(fact)
-            else:
-                self._files.append_sample(now, self._sample())
-        except Exception as error:  # noqa: BLE001 - a fault of ours ends here
-            self._broken(error, now)
-            self._keep(fact)
+    def _watch_the_watcher(self) -> str:
+        """Returns why there is no watcher; empty when the program ends before that."""
+        began = time.monotonic()
+        while self._box.owner != WATCHER:
+            if time.monotonic() - began > STARTS_WITHIN_SECONDS:
+                return "the watcher did not start"
+            if self._stop.is_set() and time.monotonic() - began > LAST_WORDS_SECONDS:
+                return "the watcher did not start before the program ended"
+            time.sleep(0.02)
+        while not self._stop.wait(self._period_seconds):
+            if time.monotonic() - self._box.watcher_beat_at > LOST_AFTER_SECONDS:
+                return "the watcher was lost"
+        return ""
 
-    def _keep(self, fact: facts.Fact | None) -> None:
-        if fact is not None and not self._closed:
-            self._queue.put(fact)
-            # Without this pause a broken disk would make the thread spin.
-            time.sleep(self._period_seconds / 10)
-
-    def _broken(self, error: Exception, now: float) -> None:
-        self._retry_at = now + RETRY_SECONDS
-        self._files.abandon()
-        if self._failing_since is None:
-            self._failing_since = now
-            self._failure = f"{type(error).__name__}: {error}"
-            warn("for now", self._failure)
-
-    def _gap(self, now: float) -> facts.RecordingStopped:
-        return facts.RecordingStopped(
-            wall_time=now,
-            step=self.progress.step,
-            what="all facts and samples",
-            why=self._failure + (f"; {self._dropped} facts lost" * bool(self._dropped)),
-            began_at=self._failing_since,
-            resumed=True,
-        )
-
-    def _sample(self) -> dict[str, float]:
-        numbers = {
-            "sample": float(self._samples),
-            "step": float(self.progress.step),
-            "epoch": float(self.progress.epoch),
-            "loss": float(self.progress.loss),
-            **self._schedule.sample(),
-        }
-        self._samples += 1
-        return numbers
-
-    def _collector_changed(self, what: str, error: str, failing: bool) -> None:
-        if failing:
-            warn(what, error)
-        self.recording_stopped(what, error, resumed=not failing)
-
-    def _start_fact(self, missing: list[facts.NotRecorded]) -> facts.RunStarted:
-        return facts.RunStarted(
-            wall_time=time.time(),
-            host=this_process.host(),
-            pid=self._pid,
-            process_start_ticks=this_process.start_ticks(self._pid),
-            boot_id=this_process.boot_id(),
-            program=this_process.program(),
+    def _write_instead(self, why: str) -> None:
+        if why != "it was not asked for":
+            warn("how the process ends", why)
+        self._box.owner = THREAD
+        scribe = Scribe(
+            self._box,
+            self._terms,
             recorded_by="thread",
-            settings=this_process.settings(),
-            not_recorded=(*missing, *NOT_RECORDED_BY_A_THREAD),
+            not_recorded=WITHOUT_A_WATCHER,
+            say=warn,
         )
+        while True:
+            scribe.tick()
+            if self._stop.wait(self._period_seconds):
+                break
+        # One sample at the very end, so that lanes reach the stop.
+        scribe.tick()
+        scribe.close()
 
-
-NOT_RECORDED_BY_A_THREAD = (
-    facts.NotRecorded(
-        what="how the process ended, if it was killed",
-        why="nothing outside the training was watching it",
-    ),
-)
+    def _in_a_child(self) -> None:
+        """A forked child is not the trainer: nothing of it belongs into the record."""
+        self._live = False
+        self._stop.set()

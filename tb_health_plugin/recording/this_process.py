@@ -1,18 +1,31 @@
 """What is known about the process that trains, before it trains."""
 
 import importlib.metadata
+import os
 import platform
 import socket
+import stat
 import sys
 from pathlib import Path
+from typing import Any
 
 # The 22nd field of /proc/<pid>/stat, counted behind the name in brackets.
 _START_TICKS = 19
 _PACKAGES = ("tensorboard-plugin-health", "tensorflow", "keras", "tensorboard")
 
 
-def host() -> str:
-    return socket.gethostname()
+def start_fields(now: float) -> dict[str, Any]:
+    """What this process knows of itself, as fields of `facts.RunStarted`."""
+    pid = os.getpid()
+    return {
+        "wall_time": now,
+        "host": socket.gethostname(),
+        "pid": pid,
+        "process_start_ticks": start_ticks(pid),
+        "boot_id": boot_id(),
+        "program": program(),
+        "settings": settings(),
+    }
 
 
 def boot_id(root: Path = Path("/")) -> str | None:
@@ -29,6 +42,23 @@ def start_ticks(pid: int, root: Path = Path("/")) -> int | None:
     except OSError:
         return None
     return int(text[text.rindex(")") + 2 :].split()[_START_TICKS])
+
+
+def terminal() -> str:
+    """The terminal that standard error goes to; empty if it is none."""
+    try:
+        return os.ttyname(2)
+    except OSError:
+        return ""
+
+
+def output_file() -> str:
+    """The file that standard error goes to; empty if it is none."""
+    try:
+        path = Path("/proc/self/fd/2").readlink()
+        return str(path) if stat.S_ISREG(os.fstat(2).st_mode) else ""
+    except OSError:
+        return ""
 
 
 def program() -> str:

@@ -332,6 +332,52 @@ def _incidents_of(attempt: Attempt) -> Iterator[payloads.IncidentPayload]:
             "wall_time": gap.wall_time,
             "text": None,
         }
+    for stall in attempt.all(facts.Stalled):
+        yield {
+            "id": "",
+            "kind": "stalled",
+            "severity": "warning",
+            "message": (
+                f"No step finished for {stall.silent_seconds or 0:,.0f} s. "
+                f"{stall.because or ''}"
+            ).strip(),
+            "step": stall.step,
+            "wall_time": stall.since or stall.wall_time,
+            "text": stall.stacks,
+        }
+    for over in attempt.all(facts.StallEnded):
+        yield {
+            "id": "",
+            "kind": "stall_ended",
+            "severity": "info",
+            "message": f"The training went on after {over.silent_seconds or 0:,.0f} s",
+            "step": over.step,
+            "wall_time": over.wall_time,
+            "text": None,
+        }
+    for child in attempt.all(facts.ChildEnded):
+        yield {
+            "id": "",
+            "kind": "child_ended",
+            "severity": "warning",
+            "message": f"Process {child.pid} ({child.name}) ended before the training",
+            "step": child.step,
+            "wall_time": child.wall_time,
+            "text": None,
+        }
+    for seen in attempt.all(facts.ProcessEnded):
+        text = seen.stacks or seen.output_tail
+        if seen.signal is not None or (seen.exit_code and text):
+            how = f"signal {seen.signal}" if seen.signal else f"status {seen.exit_code}"
+            yield {
+                "id": "",
+                "kind": "process_ended",
+                "severity": "critical",
+                "message": f"The process ended with {how}",
+                "step": seen.step,
+                "wall_time": seen.wall_time,
+                "text": text,
+            }
     for end in attempt.all(facts.RunEnded):
         if end.reason != "finished":
             said = (end.exception, end.message)

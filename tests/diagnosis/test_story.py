@@ -145,7 +145,8 @@ class TestUnknown:
         told = story(START, BEGUN, STEP_7, ended("finished"))
 
         assert told.state == "ended_early"
-        assert told.verdict.id == "unknown"
+        assert told.verdict.id == "explicit_exit"
+        assert told.verdict.confidence == "possible"
 
     def test_a_program_that_never_trained(self):
         assert story(START, ended("finished")).chip == "No training"

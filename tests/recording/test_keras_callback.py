@@ -1,5 +1,6 @@
 """The one line, on real small trainings in this process."""
 
+import functools
 import math
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from tb_health_plugin.recording import keras_callback, process_end
 from tb_health_plugin.recording.process_end import ProcessEnd
 
 keras = pytest.importorskip("keras")
-HealthCallback = keras_callback.HealthCallback
+HealthCallback = functools.partial(keras_callback.HealthCallback, watcher=False)
 
 STEPS = 8
 
@@ -174,13 +175,13 @@ class TestDoNoHarm:
             def __getattr__(self, name: str):
                 raise RuntimeError("broken")
 
-        real = getattr(HealthCallback, hook)
+        real = getattr(keras_callback.HealthCallback, hook)
 
         def sabotage(self, *args, **kwargs):
             self._attempt.recorder = Broken()
             real(self, *args, **kwargs)
 
-        monkeypatch.setattr(HealthCallback, hook, sabotage)
+        monkeypatch.setattr(keras_callback.HealthCallback, hook, sabotage)
         recorder = callback._attempt.recorder
         history = fit(model, data, callback)
         callback._attempt.recorder = recorder

@@ -13,8 +13,8 @@ from tb_health_plugin.events import event_file, facts
 from tb_health_plugin.events.attempt import new_attempt_directory
 from tb_health_plugin.reading.attempt_reader import AttemptReader
 from tb_health_plugin.reading.run_history import Attempt
-from tb_health_plugin.recording import recorder as recorder_module
 from tb_health_plugin.recording.recorder import Recorder
+from tb_health_plugin.writing import scribe
 
 PERIOD = 0.02
 
@@ -25,8 +25,10 @@ def directory(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def recorder(directory: Path):
-    made = Recorder(directory, period_seconds=PERIOD)
+def recorder(tmp_path: Path, directory: Path):
+    """Without a watcher: a thread of this process writes."""
+    made = Recorder(tmp_path, directory, period_seconds=PERIOD, watcher=False)
+    wait_until(lambda: read(directory).start)
     yield made
     made.close(ended())
 
@@ -68,6 +70,7 @@ def test_facts_are_written_in_order(directory: Path, recorder: Recorder):
 def test_samples_carry_the_progress(directory: Path, recorder: Recorder):
     recorder.progress.step = 7
     recorder.progress.loss = 0.5
+    recorder.publish()
     recorder.close(ended())
 
     samples = read(directory).samples
@@ -95,7 +98,7 @@ def test_what_a_thread_cannot_know_is_said(directory: Path, recorder: Recorder):
 class TestADiskThatFails:
     @pytest.fixture(autouse=True)
     def soon_again(self, monkeypatch):
-        monkeypatch.setattr(recorder_module, "RETRY_SECONDS", 0.1)
+        monkeypatch.setattr(scribe, "RETRY_SECONDS", 0.1)
 
     def full(self, monkeypatch) -> None:
         def no_space(*_: object) -> int:
@@ -154,11 +157,15 @@ def test_a_forked_child_writes_nothing(directory: Path, recorder: Recorder):
     assert read(directory).last(facts.RunEnded).reason == "finished"
 
 
-def test_a_queue_that_nobody_empties_does_not_eat_the_memory(
-    recorder: Recorder, monkeypatch
+def test_facts_for_which_there_is_no_room_are_counted(
+    directory: Path, recorder: Recorder, monkeypatch
 ):
-    monkeypatch.setattr(recorder_module, "LONGEST_QUEUE", 0)
+    with monkeypatch.context() as busy:
+        busy.setattr(scribe.Scribe, "tick", lambda self, **_: None)
+        for _ in range(30):
+            recorder.record(incident("x" * 50_000))
+    wait_until(lambda: read(directory).all(facts.RecordingStopped))
 
-    recorder.record(incident("dropped"))
-
-    assert recorder._queue.qsize() == 0
+    (gap,) = read(directory).all(facts.RecordingStopped)
+    assert gap.what.endswith(" facts")
+    assert "more came at once" in gap.why

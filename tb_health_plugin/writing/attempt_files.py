@@ -1,10 +1,9 @@
-"""The files of one attempt, as its one writer sees them."""
+"""The files of one attempt, as the one that writes them sees them."""
 
 import contextlib
 from collections.abc import Mapping
 from pathlib import Path
 
-from tb_health_plugin.events import facts
 from tb_health_plugin.events.attempt import FileName
 from tb_health_plugin.events.columns import NOT_MEASURED
 from tb_health_plugin.events.event_file import EventFile
@@ -13,19 +12,17 @@ from tb_health_plugin.events.sample_file import SampleFile
 # A file of samples holds one day, so that no file grows without end.
 SAMPLE_FILE_SECONDS = 86_400.0
 
-# These end or begin a story: they must survive a loss of power as well.
-_SYNCED = (facts.RunStarted, facts.RunEnded)
-
 
 class AttemptFiles:
-    """Opens, rolls and closes the files below `directory`.
+    """Opens, rolls and closes files below `directory`.
 
-    A file is never opened twice. After a failure the next `ensure_open` makes new
-    ones, which begin with the start fact again, so that each set tells its story.
+    A file is never opened twice and never shared: each writer takes numbers that no
+    file has yet. After a failure the next `ensure_open` makes new ones, which begin
+    with the start again, so that each set tells its own story.
 
     Args:
         directory: The attempt's own. Made again if somebody removed it.
-        start: First fact of every file of records.
+        start: First event of every file of records, encoded.
         columns: Names of the numbers of a sample, in order.
         period_seconds: Time between two samples as planned.
     """
@@ -34,7 +31,7 @@ class AttemptFiles:
         self,
         directory: Path,
         *,
-        start: facts.RunStarted,
+        start: bytes,
         columns: tuple[str, ...],
         period_seconds: float,
     ) -> None:
@@ -45,8 +42,6 @@ class AttemptFiles:
         self._records: EventFile | None = None
         self._samples: SampleFile | None = None
         self._roll_at = 0.0
-        self._numbers = {"records": 0, "samples": 0}
-        self.ensure_open(start.wall_time)
 
     def ensure_open(self, now: float) -> None:
         """Makes sure that there are files to write to.
@@ -59,23 +54,23 @@ class AttemptFiles:
             self.abandon()
         if self._records is None:
             self._directory.mkdir(parents=True, exist_ok=True)
-            self._records = EventFile(self._next("records"), now=now)
-            self._records.append_fact(self._start, sync=True)
+            self._records = EventFile(self._free_path("records"), now=now)
+            self._records.append_raw(self._start, sync=True)
         if self._samples is not None and now >= self._roll_at:
             self._samples.close()
             self._samples = None
         if self._samples is None:
             self._samples = SampleFile(
-                self._next("samples"),
+                self._free_path("samples"),
                 self._columns,
                 period_seconds=self._period_seconds,
                 now=now,
             )
             self._roll_at = now + SAMPLE_FILE_SECONDS
 
-    def append(self, fact: facts.Fact) -> None:
+    def append(self, event: bytes, *, sync: bool = False) -> None:
         assert self._records is not None
-        self._records.append_fact(fact, sync=isinstance(fact, _SYNCED))
+        self._records.append_raw(event, sync=sync)
 
     def append_sample(self, now: float, numbers: Mapping[str, float]) -> None:
         assert self._samples is not None
@@ -94,7 +89,14 @@ class AttemptFiles:
             if file is not None:
                 file.close()
 
-    def _next(self, kind: str) -> Path:
-        number = self._numbers[kind]
-        self._numbers[kind] += 1
-        return self._directory / str(FileName(kind, number))
+    def _free_path(self, kind: str) -> Path:
+        taken = [
+            name.number
+            for name in map(FileName.parse, map(_name, self._directory.iterdir()))
+            if name is not None and name.kind == kind
+        ]
+        return self._directory / str(FileName(kind, max(taken, default=-1) + 1))
+
+
+def _name(path: Path) -> str:
+    return path.name

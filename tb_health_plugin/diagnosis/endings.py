@@ -1,0 +1,253 @@
+"""What a signal that ended a training means, as far as the evidence goes."""
+
+import signal
+from dataclasses import dataclass
+
+from tb_health_plugin.diagnosis.moments import stopped_at
+from tb_health_plugin.diagnosis.verdict import (
+    Confidence,
+    Evidence,
+    Fix,
+    Moment,
+    State,
+    Verdict,
+)
+from tb_health_plugin.events import facts
+from tb_health_plugin.reading.run_history import Attempt
+
+# A machine that kills for memory is nearly full; a kill of another process is not ours.
+NEAR_LIMIT = 0.8
+
+_GIB = 1 << 30
+_CRASHES = {
+    signal.SIGSEGV: "segmentation fault",
+    signal.SIGABRT: "abort",
+    signal.SIGBUS: "bus error",
+    signal.SIGFPE: "arithmetic fault",
+    signal.SIGILL: "illegal instruction",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """A state, a chip and the verdict behind them."""
+
+    state: State
+    chip: str
+    verdict: Verdict
+
+
+def by_signal(
+    attempt: Attempt, seen: facts.ProcessEnded, number: int, where: str
+) -> Ending:
+    """What it means that this signal ended the process."""
+    at = stopped_at(attempt)
+    if number in _CRASHES:
+        return _crash(seen, _CRASHES[signal.Signals(number)], number, where, at)
+    if number == signal.SIGKILL:
+        return _killed(seen, where, at)
+    if number == signal.SIGTERM:
+        return _asked_to_stop(where, at)
+    if number == signal.SIGINT:
+        return _interrupted(where, at)
+    return _other(number, where, at)
+
+
+def _killed(seen: facts.ProcessEnded, where: str, at: Moment) -> Ending:
+    signalled = Evidence(text="The process was ended by SIGKILL.", at=at)
+    memory = _memory_evidence(seen, at)
+    if seen.cgroup_oom_kills:
+        counted = _counted("its control group", seen.cgroup_oom_kills)
+        return _out_of_memory(
+            (Evidence(text=counted, lane="host_memory", at=at), signalled, *memory),
+            "the kernel's own counter and the exit signal agree",
+            "cgroup",
+            "proven",
+            where,
+            at,
+        )
+    if seen.machine_oom_kills:
+        counted = _counted("the whole machine", seen.machine_oom_kills)
+        return _out_of_memory(
+            (Evidence(text=counted, lane="host_memory", at=at), signalled, *memory),
+            "the machine killed for memory in the same seconds",
+            "machine",
+            "likely" if _was_near_limit(seen) else "possible",
+            where,
+            at,
+        )
+    nobody_counts = seen.cgroup_oom_kills is None and seen.machine_oom_kills is None
+    if nobody_counts:
+        because = "Nobody counts kills for memory here, so memory cannot be ruled out."
+    else:
+        because = "The kernel counted no kill for memory, so somebody else sent it."
+    verdict = Verdict(
+        id="killed_outside",
+        detail="SIGKILL",
+        severity="critical",
+        confidence="possible" if nobody_counts else "likely",
+        headline=f"Killed from outside (SIGKILL) {where}",
+        because=because,
+        cause_at=at,
+        stopped_at=at,
+        evidence=(signalled, *memory),
+        fixes=(
+            Fix(
+                title="Ask who sends SIGKILL here",
+                why="A scheduler's time limit, a container that was removed or a "
+                "person does that; their log names this moment.",
+            ),
+        ),
+    )
+    return Ending("died", "Killed", verdict)
+
+
+def _out_of_memory(
+    evidence: tuple[Evidence, ...],
+    because: str,
+    detail: str,
+    confidence: Confidence,
+    where: str,
+    at: Moment,
+) -> Ending:
+    verdict = Verdict(
+        id="host_oom",
+        detail=detail,
+        severity="critical",
+        confidence=confidence,
+        headline=f"Killed by the OS for lack of memory {where}",
+        because=f"We know because {because}.",
+        cause_at=at,
+        stopped_at=at,
+        evidence=evidence,
+        fixes=(
+            Fix(
+                title="Need less memory at once, or allow more",
+                why="Look at the memory lane: a slope is something that grows, a step "
+                "is something that was loaded. More memory only delays a slope.",
+            ),
+        ),
+    )
+    return Ending("died", "Out of memory", verdict)
+
+
+def _crash(
+    seen: facts.ProcessEnded, name: str, number: int, where: str, at: Moment
+) -> Ending:
+    word = signal.Signals(number).name
+    evidence = [Evidence(text=f"The process was ended by {word}.", at=at)]
+    line = _crash_line(seen.stacks or "")
+    if line:
+        text = f"Python was at {line} when it crashed."
+        evidence.append(Evidence(text=text, strong=False, at=at))
+    verdict = Verdict(
+        id="native_crash",
+        detail=word,
+        severity="critical",
+        confidence="proven",
+        headline=f"Crashed in native code ({name}) {where}",
+        because="The exit signal says so. The line in Python is where it was called.",
+        cause_at=at,
+        stopped_at=at,
+        evidence=tuple(evidence),
+        fixes=(
+            Fix(
+                title="Look at the stack below",
+                why="It shows which call of Python led into the crash.",
+            ),
+        ),
+    )
+    chip = "Segfault" if number == signal.SIGSEGV else "Native crash"
+    return Ending("died", chip, verdict)
+
+
+def _asked_to_stop(where: str, at: Moment) -> Ending:
+    verdict = Verdict(
+        id="preempted",
+        detail="SIGTERM",
+        severity="warning",
+        confidence="proven",
+        headline=f"Asked to stop (SIGTERM) {where}",
+        because="The exit signal says so. Schedulers, and people with kill, send it.",
+        cause_at=at,
+        stopped_at=at,
+        evidence=(Evidence(text="The process was ended by SIGTERM.", at=at),),
+        fixes=(
+            Fix(
+                title="Save a checkpoint often, and go on from it",
+                why="A scheduler gives its machines to others; the work since the "
+                "last checkpoint is lost.",
+                code='keras.callbacks.BackupAndRestore("backup", save_freq="epoch")',
+            ),
+        ),
+    )
+    return Ending("ended_early", "Ended from outside", verdict)
+
+
+def _interrupted(where: str, at: Moment) -> Ending:
+    verdict = Verdict(
+        id="user_interrupt",
+        severity="info",
+        confidence="proven",
+        headline=f"Stopped by Ctrl-C {where}",
+        because="The exit signal says so.",
+        cause_at=at,
+        stopped_at=at,
+        evidence=(Evidence(text="The process was ended by SIGINT.", at=at),),
+    )
+    return Ending("ended_early", "Stopped by hand", verdict)
+
+
+def _other(number: int, where: str, at: Moment) -> Ending:
+    name = _name(number)
+    what = (
+        "Ended with its terminal" if number == signal.SIGHUP else "Ended from outside"
+    )
+    verdict = Verdict(
+        id="killed_outside",
+        detail=name,
+        severity="warning",
+        confidence="proven",
+        headline=f"{what} ({name}) {where}",
+        because="The exit signal says so.",
+        cause_at=at,
+        stopped_at=at,
+        evidence=(Evidence(text=f"The process was ended by {name}.", at=at),),
+    )
+    return Ending("ended_early", "Ended from outside", verdict)
+
+
+def _memory_evidence(seen: facts.ProcessEnded, at: Moment) -> tuple[Evidence, ...]:
+    peak, limit = seen.peak_rss_bytes, seen.memory_limit_bytes
+    if not peak or not limit:
+        return ()
+    text = (
+        f"The training held up to {peak / _GIB:.1f} of {limit / _GIB:.1f} GiB in its "
+        "last minute."
+    )
+    return (Evidence(text=text, strong=False, lane="host_memory", at=at),)
+
+
+def _was_near_limit(seen: facts.ProcessEnded) -> bool:
+    peak, limit = seen.peak_rss_bytes, seen.memory_limit_bytes
+    return bool(peak and limit and peak / limit >= NEAR_LIMIT)
+
+
+def _counted(where: str, kills: int) -> str:
+    times = "one kill" if kills == 1 else f"{kills:,} kills"
+    return f"The kernel counted {times} for lack of memory in {where} at that moment."
+
+
+def _crash_line(stacks: str) -> str:
+    """The innermost line of the thread that crashed, as faulthandler tells it."""
+    for line in stacks.splitlines():
+        if line.startswith("  File "):
+            return line.strip().removeprefix("File ")
+    return ""
+
+
+def _name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

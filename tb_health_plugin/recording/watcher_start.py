@@ -1,0 +1,68 @@
+"""Starts the watcher: a small Python of its own that never sees TensorFlow."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import google.protobuf
+import google_crc32c
+import tensorboard
+
+import tb_health_plugin
+from tb_health_plugin.writing.black_box import BlackBox
+
+# No site, no environment, nothing of the user's: only what the watcher needs. It
+# leaves its parent at once, so that a program that waits for "any child" never
+# meets it, and nobody has to clean up after it.
+_BOOT = (
+    "import os, sys\n"
+    "if os.fork(): os._exit(0)\n"
+    "sys.path[:0] = sys.argv[1].split(os.pathsep)\n"
+    "from tb_health_plugin.watching.watcher import main\n"
+    "main(*map(int, sys.argv[2:]))\n"
+)
+_BOOT_SECONDS = 10.0
+
+
+def start_watcher(box: BlackBox, stacks_fd: int) -> str:
+    """Starts a watcher on this process; returns why there is none, or nothing."""
+    if not sys.executable or not hasattr(os, "fork"):
+        return "this Python cannot start another one"
+    try:
+        process_fd = os.pidfd_open(os.getpid())
+    except (AttributeError, OSError):
+        process_fd = -1
+    fds = [fd for fd in (box.fd, stacks_fd, process_fd) if fd >= 0]
+    command = [sys.executable, "-I", "-S", "-c", _BOOT, os.pathsep.join(_paths())]
+    try:
+        boot = subprocess.Popen(
+            [*command, str(box.fd), str(stacks_fd), str(process_fd)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            env={"PYTHONHASHSEED": "0"},
+            pass_fds=fds,
+            start_new_session=True,
+        )
+        status = boot.wait(_BOOT_SECONDS)
+    except (OSError, subprocess.SubprocessError) as error:
+        return f"the watcher could not be started: {error}"
+    finally:
+        if process_fd >= 0:
+            os.close(process_fd)
+    return f"the watcher ended with status {status}" if status else ""
+
+
+def _paths() -> list[str]:
+    """Where the few packages lie that the watcher imports."""
+    files = [
+        tb_health_plugin.__file__,
+        tensorboard.__file__,
+        google_crc32c.__file__,
+        # google is a namespace: the folder above google/protobuf/.
+        str(Path(google.protobuf.__file__).parent),
+    ]
+    folders = [str(Path(file).parent.parent) for file in files]
+    return list(dict.fromkeys(folders))

@@ -1,0 +1,1 @@
+"""Runs beside the trainer and outlives it. Never imports TensorFlow."""

@@ -1,0 +1,1 @@
+"""What the trainer and the watcher share to write one story."""

@@ -1,0 +1,161 @@
+"""Writes the story: takes facts out of the black box, adds samples, survives the disk.
+
+The watcher runs one. Where there is no watcher, a thread of the trainer does.
+"""
+
+import time
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+
+from tb_health_plugin.collectors import available_collectors
+from tb_health_plugin.collectors.collector import Watched
+from tb_health_plugin.collectors.schedule import Schedule
+from tb_health_plugin.events import columns, facts
+from tb_health_plugin.events.event_file import encode_fact
+from tb_health_plugin.writing.attempt_files import AttemptFiles
+from tb_health_plugin.writing.black_box import BlackBox
+from tb_health_plugin.writing.terms import Terms
+
+# A disk that failed is tried again after this long.
+RETRY_SECONDS = 5.0
+# Facts kept while the disk fails; more than that means it will not come back.
+MOST_KEPT = 10_000
+
+_PROGRESS = tuple(column.name for column in columns.PROGRESS)
+
+
+class Scribe:
+    """The one writer of an attempt's files.
+
+    Args:
+        box: Where facts and progress come from.
+        terms: What to record, and where.
+        recorded_by: "watcher" or "thread".
+        not_recorded: What this writer cannot know.
+        say: Tells a person, once, what is no longer recorded and why.
+    """
+
+    def __init__(
+        self,
+        box: BlackBox,
+        terms: Terms,
+        *,
+        recorded_by: str,
+        not_recorded: tuple[facts.NotRecorded, ...] = (),
+        say: Callable[[str, str], None] = lambda what, why: None,
+    ) -> None:
+        self._box = box
+        self._say = say
+        self._kept: deque[tuple[bytes, bool]] = deque(maxlen=MOST_KEPT)
+        self._dropped_seen = 0
+        self._samples = 0
+        self._failing_since: float | None = None
+        self._retry_at = 0.0
+        self._failure = ""
+        watched = Watched(pid=terms.pid, logdir=Path(terms.logdir))
+        collectors, missing = available_collectors(watched)
+        self._schedule = Schedule(collectors, changed=self._collector_changed)
+        start = facts.RunStarted(
+            **terms.start,
+            recorded_by=recorded_by,
+            not_recorded=(*missing, *not_recorded),
+        )
+        self._files = AttemptFiles(
+            Path(terms.directory),
+            start=encode_fact(start),
+            columns=(*_PROGRESS, *self._schedule.columns),
+            period_seconds=terms.period_seconds,
+        )
+        self.numbers: dict[str, float] = {}
+
+    def write(self, fact: facts.Fact, *, sync: bool = False) -> None:
+        """Writes a fact of the writer's own."""
+        self._kept.append((encode_fact(fact), sync))
+
+    def tick(self, *, sample: bool = True) -> None:
+        """Writes what was handed over and, if asked, one sample. Never raises."""
+        now = time.time()
+        self._kept.extend((record, False) for record in self._box.take())
+        self._tell_dropped(now)
+        if sample:
+            self.numbers = self._sample()
+        if now < self._retry_at:
+            return
+        try:
+            self._files.ensure_open(now)
+            if self._failing_since is not None:
+                self._files.append(encode_fact(self._gap(now)))
+                self._failing_since = None
+            while self._kept:
+                event, sync = self._kept[0]
+                self._files.append(event, sync=sync)
+                self._kept.popleft()
+            if sample:
+                self._files.append_sample(now, self.numbers)
+        except Exception as error:  # noqa: BLE001 - tried again later
+            self._broken(error, now)
+
+    def close(self) -> None:
+        self._files.abandon()
+
+    @property
+    def step(self) -> int:
+        progress = self._box.progress()
+        return progress.step if progress else 0
+
+    def _sample(self) -> dict[str, float]:
+        numbers = {"sample": float(self._samples), **self._schedule.sample()}
+        self._samples += 1
+        progress = self._box.progress()
+        if progress is not None:
+            numbers["step"] = float(progress.step)
+            numbers["epoch"] = progress.epoch
+            numbers["loss"] = progress.loss
+        return numbers
+
+    def _broken(self, error: Exception, now: float) -> None:
+        self._retry_at = now + RETRY_SECONDS
+        self._files.abandon()
+        if self._failing_since is None:
+            self._failing_since = now
+            self._failure = f"{type(error).__name__}: {error}"
+            self._say("for now", self._failure)
+
+    def _gap(self, now: float) -> facts.RecordingStopped:
+        return facts.RecordingStopped(
+            wall_time=now,
+            step=self.step,
+            what="samples",
+            why=self._failure,
+            began_at=self._failing_since,
+            resumed=True,
+        )
+
+    def _tell_dropped(self, now: float) -> None:
+        dropped = self._box.dropped
+        if dropped > self._dropped_seen:
+            lost = dropped - self._dropped_seen
+            self._dropped_seen = dropped
+            self.write(
+                facts.RecordingStopped(
+                    wall_time=now,
+                    step=self.step,
+                    what=f"{lost:,} facts",
+                    why="more came at once than could be handed over",
+                    resumed=True,
+                )
+            )
+
+    def _collector_changed(self, what: str, error: str, failing: bool) -> None:
+        if failing:
+            self._say(what, error)
+        self.write(
+            facts.RecordingStopped(
+                wall_time=time.time(),
+                step=self.step,
+                what=what,
+                why=error,
+                resumed=not failing,
+            )
+        )

@@ -1,0 +1,35 @@
+"""What the trainer asks its writer to do, in a form that fits into the black box."""
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """Where and how to record one attempt.
+
+    Attributes:
+        pid: The process that trains.
+        logdir: The run's log directory.
+        directory: The attempt's own directory.
+        period_seconds: Time between two samples.
+        start: What the trainer knows of itself: fields of `facts.RunStarted`.
+        terminal: Path of the terminal to say the end to; empty if there is none.
+        output: Path of the file that standard error goes to; empty if it is none.
+    """
+
+    pid: int
+    logdir: str
+    directory: str
+    period_seconds: float
+    start: dict[str, Any]
+    terminal: str = ""
+    output: str = ""
+
+    def encode(self) -> bytes:
+        return json.dumps(asdict(self)).encode()
+
+    @classmethod
+    def decode(cls, data: bytes) -> "Terms":
+        return cls(**json.loads(data))

@@ -1,0 +1,150 @@
+"""What a signal means, and what it must not be taken for."""
+
+import signal
+
+import pytest
+
+from tb_health_plugin.diagnosis.story import tell
+from tb_health_plugin.diagnosis.verdict import Story
+from tb_health_plugin.events import facts
+from tb_health_plugin.reading.liveness import Life
+from tb_health_plugin.reading.run_history import Attempt
+
+GONE = Life(alive=False, because="Process 1 is gone.")
+GIB = float(1 << 30)
+
+
+def story(*more: facts.Fact, trained: bool = True, **seen) -> Story:
+    attempt = Attempt("a")
+    attempt.add(facts.RunStarted(wall_time=1.0, pid=1))
+    if trained:
+        attempt.add(facts.TrainingStarted(wall_time=2.0, training=0, planned_epochs=3))
+        attempt.add(facts.EpochEnded(wall_time=3.0, step=1_234, epoch=0))
+    for fact in more:
+        attempt.add(fact)
+    attempt.add(facts.ProcessEnded(wall_time=9.0, step=1_234, **seen))
+    return tell(attempt, GONE)
+
+
+class TestSigkill:
+    def killed(self, **seen) -> Story:
+        return story(signal=signal.SIGKILL, **seen)
+
+    def test_a_kill_counted_in_the_group_is_proven(self):
+        told = self.killed(cgroup_oom_kills=1, machine_oom_kills=1)
+
+        assert told.headline == "Killed by the OS for lack of memory at step 1,234"
+        assert (told.verdict.id, told.verdict.detail) == ("host_oom", "cgroup")
+        assert told.verdict.confidence == "proven"
+
+    def test_a_kill_counted_on_a_full_machine_is_likely(self):
+        told = self.killed(
+            cgroup_oom_kills=0,
+            machine_oom_kills=1,
+            peak_rss_bytes=15 * GIB,
+            memory_limit_bytes=16 * GIB,
+        )
+
+        assert (told.verdict.detail, told.verdict.confidence) == ("machine", "likely")
+        assert "15.0 of 16.0 GiB" in told.verdict.evidence[-1].text
+
+    def test_somebody_was_killed_but_perhaps_not_for_us(self):
+        told = self.killed(
+            machine_oom_kills=1, peak_rss_bytes=GIB, memory_limit_bytes=16 * GIB
+        )
+
+        assert (told.verdict.id, told.verdict.confidence) == ("host_oom", "possible")
+
+    def test_a_bare_sigkill_is_not_a_lack_of_memory(self):
+        told = self.killed(
+            cgroup_oom_kills=0,
+            machine_oom_kills=0,
+            peak_rss_bytes=15.9 * GIB,
+            memory_limit_bytes=16 * GIB,
+        )
+
+        assert told.verdict.id == "killed_outside"
+        assert told.headline == "Killed from outside (SIGKILL) at step 1,234"
+
+    def test_where_nobody_counts_memory_is_not_ruled_out(self):
+        told = self.killed()
+
+        assert told.verdict.confidence == "possible"
+        assert "cannot be ruled out" in told.verdict.because
+
+
+@pytest.mark.parametrize(
+    ("number", "verdict", "state", "words"),
+    [
+        (signal.SIGSEGV, "native_crash", "died", "segmentation fault"),
+        (signal.SIGABRT, "native_crash", "died", "abort"),
+        (signal.SIGBUS, "native_crash", "died", "bus error"),
+        (signal.SIGFPE, "native_crash", "died", "arithmetic fault"),
+        (signal.SIGILL, "native_crash", "died", "illegal instruction"),
+        (signal.SIGTERM, "preempted", "ended_early", "Asked to stop"),
+        (signal.SIGHUP, "killed_outside", "ended_early", "terminal"),
+        (signal.SIGINT, "user_interrupt", "ended_early", "Ctrl-C"),
+        (signal.SIGUSR1, "killed_outside", "ended_early", "SIGUSR1"),
+        (63, "killed_outside", "ended_early", "signal 63"),
+    ],
+)
+def test_other_signals(number: int, verdict: str, state: str, words: str):
+    told = story(signal=int(number))
+
+    assert (told.verdict.id, told.state) == (verdict, state)
+    assert words in told.headline
+    assert len(told.headline) <= 70
+
+
+def test_a_crash_names_the_line_of_python_it_came_from():
+    stacks = (
+        "Fatal Python error: Segmentation fault\n\nCurrent thread 0x1 (most recent "
+        'call first):\n  File "train.py", line 7 in step\n  File "train.py", line 9\n'
+    )
+
+    told = story(signal=signal.SIGSEGV, stacks=stacks)
+
+    assert '"train.py", line 7 in step' in told.verdict.evidence[1].text
+
+
+def test_an_exit_that_python_did_not_see():
+    told = story(exit_code=3)
+
+    assert told.verdict.id == "explicit_exit"
+    assert told.headline == "The program ended itself with status 3 at step 1,234"
+
+
+def test_an_orderly_exit_tells_its_status():
+    ended = facts.RunEnded(wall_time=8.0, step=1_234, reason="finished")
+
+    told = story(ended, exit_code=7)
+
+    assert told.verdict.evidence[0].text == "The process exited with status 7."
+
+
+def test_a_kill_after_the_training_had_finished_is_no_failure():
+    done = facts.TrainingEnded(wall_time=8.0, step=1_234, training=0, epochs_done=3)
+
+    assert story(done, signal=signal.SIGKILL).state == "finished"
+
+
+def test_what_python_reported_comes_before_the_signal():
+    """abort() in an exit handler after an exception is not the cause."""
+    ended = facts.RunEnded(
+        wall_time=8.0, step=1_234, reason="exception", exception="ValueError"
+    )
+
+    assert story(ended, signal=signal.SIGABRT).verdict.id == "code_error"
+
+
+def test_gone_without_a_status_stays_unknown():
+    told = story(seen_by="gone")
+
+    assert told.verdict.id == "unknown"
+    assert told.verdict.evidence[0].text == "The watcher saw it go, but not how."
+
+
+def test_killed_before_the_training_began():
+    told = story(trained=False, signal=signal.SIGKILL, cgroup_oom_kills=1)
+
+    assert told.headline.endswith("lack of memory before the training began")

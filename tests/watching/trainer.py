@@ -1,0 +1,100 @@
+"""A trainer without TensorFlow: steps of a millisecond, and any ending one likes.
+
+python -m tests.watching.trainer LOGDIR ENDING
+"""
+
+import ctypes
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+from tb_health_plugin.events import facts
+from tb_health_plugin.events.attempt import new_attempt_directory
+from tb_health_plugin.recording import recorder as recorder_module
+from tb_health_plugin.recording.process_end import ProcessEnd, on_process_end
+from tb_health_plugin.recording.recorder import Recorder
+from tb_health_plugin.writing.phases import Phase
+
+PERIOD = 0.2
+STEPS = 300
+
+
+def start(logdir: Path) -> Recorder:
+    """Records like the callback does."""
+    directory = new_attempt_directory(logdir)
+    recorder = Recorder(logdir, directory, period_seconds=PERIOD)
+
+    def ended(end: ProcessEnd) -> None:
+        recorder.close(
+            facts.RunEnded(
+                wall_time=end.happened_at,
+                step=recorder.progress.step,
+                reason=end.reason,
+                exception=end.exception,
+                message=end.message,
+                training_under_way=recorder.progress.phase != Phase.NOT_TRAINING,
+            )
+        )
+
+    on_process_end(ended)
+    now = time.time()
+    recorder.record(facts.TrainingStarted(wall_time=now, training=0, planned_epochs=1))
+    recorder.enter(Phase.TRAINING)
+    return recorder
+
+
+def train(recorder: Recorder, steps: int, *, seconds: float = 0.001) -> None:
+    """Says each step after it was published: what is said must be in the record."""
+    for _ in range(steps):
+        time.sleep(seconds)
+        recorder.progress.step += 1
+        recorder.publish()
+        os.write(1, b"%d\n" % recorder.progress.step)
+
+
+def finish(recorder: Recorder) -> None:
+    step = recorder.progress.step
+    recorder.enter(Phase.NOT_TRAINING)
+    recorder.record(
+        facts.TrainingEnded(
+            wall_time=time.time(), step=step, training=0, last_step=step, epochs_done=1
+        )
+    )
+
+
+def end(recorder: Recorder, ending: str) -> None:
+    if ending == "finished":
+        finish(recorder)
+    elif ending == "exception":
+        raise ValueError("bad batch")
+    elif ending == "sys_exit":
+        sys.exit(7)
+    elif ending == "os_exit":
+        os._exit(3)
+    elif ending == "interrupt":
+        raise KeyboardInterrupt
+    elif ending == "segfault":
+        ctypes.string_at(0)
+    elif ending == "abort":
+        os.abort()
+    elif ending == "wait":
+        time.sleep(600)
+    else:
+        os.kill(os.getpid(), signal.Signals[ending])
+
+
+def main(logdir: str, ending: str) -> None:
+    patience = os.environ.get("TB_HEALTH_TEST_PATIENCE")
+    if patience:
+        recorder_module.LOST_AFTER_SECONDS = float(patience)
+    recorder = start(Path(logdir))
+    if ending == "endless":
+        train(recorder, 1_000_000)
+    train(recorder, STEPS)
+    end(recorder, ending)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
