@@ -1,5 +1,6 @@
 """The watcher dies, stops or cannot write: the training does not notice."""
 
+import contextlib
 import os
 import shutil
 import signal
