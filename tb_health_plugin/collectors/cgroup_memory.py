@@ -3,23 +3,42 @@
 The kernel's own files are read, not the machine's totals: inside a container the
 kill comes at the container's limit. A limit may sit on any ancestor, so all are
 looked at and the tightest one counts.
+
+Kills are counted where the victim was, not where the limit is. Version 1 counts in
+the victim's group alone, so an ancestor's counter misses it. Version 2 counts in the
+ancestors too, where kills of strangers are in the same number. The counter of the
+trainer's own group is right in both, whichever limit was hit, the machine's included.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
 
-from tb_health_plugin.collectors.collector import SourceUnavailable, Watched
+from tb_health_plugin.collectors.cgroups import groups_of
+from tb_health_plugin.collectors.collector import Watched, measured
+from tb_health_plugin.collectors.kernel_files import parse_number, parse_numbers, read
 
 # cgroup v1 has no word for "no limit"; it reports the largest page-aligned int64.
 _V1_UNLIMITED = 1 << 62
 
 
-@dataclass(frozen=True, slots=True)
-class _Group:
-    used: Path
-    limit: Path
-    kills: Path
+class _Names(NamedTuple):
+    used: str
+    limit: str
+    kills: str
+    inactive_file: str
+
+
+# A plain `inactive_file` of version 1 leaves out the groups below.
+_NAMES = {
+    1: _Names(
+        "memory.usage_in_bytes",
+        "memory.limit_in_bytes",
+        "memory.oom_control",
+        "total_inactive_file",
+    ),
+    2: _Names("memory.current", "memory.max", "memory.events", "inactive_file"),
+}
 
 
 class CgroupMemory:
@@ -33,69 +52,40 @@ class CgroupMemory:
     columns = (
         "cgroup_memory_used_bytes",
         "cgroup_memory_limit_bytes",
+        "cgroup_memory_inactive_file_bytes",
         "cgroup_oom_kills",
     )
 
     def __init__(self, watched: Watched) -> None:
-        self._groups = tuple(_groups(watched.pid, watched.root))
-        if not self._groups:
-            raise SourceUnavailable(
-                f"no memory controller covers process {watched.pid}"
-            )
+        self._groups = groups_of(
+            watched, "memory", v1=_NAMES[1].used, v2=_NAMES[2].used
+        )
+        self._names = _NAMES[self._groups.version]
 
     def collect(self) -> Mapping[str, float]:
-        limits = [
-            (parse_limit(group.limit.read_text()), group)
-            for group in self._groups
-            if group.limit.exists()
-        ]
-        limited = [(limit, group) for limit, group in limits if limit is not None]
-        limit, tightest = min(
-            limited, key=lambda pair: pair[0], default=(None, self._groups[0])
+        names = self._names
+        limit, tightest = self._groups.tightest(self._limit)
+        own = self._groups.folders[0]
+        stat = parse_numbers(read(tightest / "memory.stat"), (names.inactive_file,))
+        return measured(
+            cgroup_memory_used_bytes=parse_number(read(tightest / names.used)),
+            cgroup_memory_limit_bytes=limit,
+            cgroup_memory_inactive_file_bytes=stat.get(names.inactive_file),
+            cgroup_oom_kills=parse_oom_kills(read(own / names.kills)),
         )
-        numbers = {
-            "cgroup_memory_used_bytes": float(tightest.used.read_text()),
-            "cgroup_oom_kills": float(parse_oom_kills(tightest.kills.read_text())),
-        }
-        if limit is not None:
-            numbers["cgroup_memory_limit_bytes"] = float(limit)
-        return numbers
+
+    def _limit(self, folder: Path) -> int | None:
+        return parse_limit(read(folder / self._names.limit))
 
 
 def parse_limit(text: str) -> int | None:
-    if text.strip() == "max" or int(text) >= _V1_UNLIMITED:
-        return None
-    return int(text)
+    limit = parse_number(text)
+    return None if limit is None or limit >= _V1_UNLIMITED else limit
 
 
-def parse_oom_kills(text: str) -> int:
+def parse_oom_kills(text: str) -> int | None:
     """The `oom_kill` line of memory.events (v2) or memory.oom_control (v1)."""
-    counters = dict(line.split() for line in text.splitlines())
-    return int(counters.get("oom_kill", 0))
-
-
-def _groups(pid: int, root: Path) -> Iterator[_Group]:
-    """The memory groups of a process, from its own up to the top."""
-    membership = root / f"proc/{pid}/cgroup"
-    if not membership.exists():
-        return
-    mount = root / "sys/fs/cgroup"
-    for line in membership.read_text().splitlines():
-        _, controllers, path = line.split(":", 2)
-        if "memory" in controllers.split(","):
-            base = mount / "memory"
-            names = ("usage_in_bytes", "limit_in_bytes", "oom_control")
-        elif controllers == "":
-            base, names = mount, ("current", "max", "events")
-        else:
-            continue
-        # A container may see its own group as the top: a path that is not there
-        # leaves the mount itself, which then is the group.
-        for part in (PurePosixPath(path), *PurePosixPath(path).parents):
-            folder = base / str(part).lstrip("/")
-            used, limit, kills = (folder / f"memory.{name}" for name in names)
-            if used.exists() and kills.exists():
-                yield _Group(used, limit, kills)
+    return parse_numbers(text, ("oom_kill",)).get("oom_kill")
 
 
 COLLECTOR = CgroupMemory

@@ -47,3 +47,8 @@ class Collector(Protocol):
     def collect(self) -> Mapping[str, float]:
         """The numbers of this moment. A column left out is not measured now."""
         ...
+
+
+def measured(**columns: float | None) -> dict[str, float]:
+    """A reading without the columns that could not be measured this time."""
+    return {name: float(value) for name, value in columns.items() if value is not None}

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 
 from tb_health_plugin.collectors.collector import Watched
+from tb_health_plugin.collectors.kernel_files import read
 
 # Second field of /proc/<pid>/statm: resident pages.
 _RESIDENT = 1
@@ -23,11 +24,18 @@ class ProcessMemory:
 
     def collect(self) -> Mapping[str, float]:
         if self._has_proc:
-            pages = int(self._file.read_text().split()[_RESIDENT])
+            fields = read(self._file).split()
+            # That the process has ended is no fault of the source.
+            if len(fields) <= _RESIDENT:
+                return {}
+            pages = int(fields[_RESIDENT])
             return {"process_rss_bytes": float(pages * self._page_bytes)}
         import psutil  # noqa: PLC0415 - the watcher stays small without it
 
-        rss = psutil.Process(self._pid).memory_info().rss
+        try:
+            rss = psutil.Process(self._pid).memory_info().rss
+        except psutil.NoSuchProcess:
+            return {}
         return {"process_rss_bytes": float(rss)}
 
 

@@ -45,7 +45,7 @@ def by_signal(
     if number in _CRASHES:
         return _crash(seen, _CRASHES[signal.Signals(number)], number, where, at)
     if number == signal.SIGKILL:
-        return _killed(seen, where, at)
+        return _killed(attempt, seen, where, at)
     if number == signal.SIGTERM:
         return _asked_to_stop(where, at)
     if number == signal.SIGINT:
@@ -53,7 +53,9 @@ def by_signal(
     return _other(number, where, at)
 
 
-def _killed(seen: facts.ProcessEnded, where: str, at: Moment) -> Ending:
+def _killed(
+    attempt: Attempt, seen: facts.ProcessEnded, where: str, at: Moment
+) -> Ending:
     signalled = Evidence(text="The process was ended by SIGKILL.", at=at)
     memory = _memory_evidence(seen, at)
     if seen.cgroup_oom_kills:
@@ -61,7 +63,7 @@ def _killed(seen: facts.ProcessEnded, where: str, at: Moment) -> Ending:
         return _out_of_memory(
             (Evidence(text=counted, lane="host_memory", at=at), signalled, *memory),
             "the kernel's own counter and the exit signal agree",
-            "cgroup",
+            _which_limit(attempt, seen),
             "proven",
             where,
             at,
@@ -226,6 +228,12 @@ def _memory_evidence(seen: facts.ProcessEnded, at: Moment) -> tuple[Evidence, ..
         "last minute."
     )
     return (Evidence(text=text, strong=False, lane="host_memory", at=at),)
+
+
+def _which_limit(attempt: Attempt, seen: facts.ProcessEnded) -> str:
+    """Whose memory ran out: the container's, if it has a limit that was near."""
+    limited = attempt.samples.has("cgroup_memory_limit_bytes")
+    return "cgroup" if limited and _was_near_limit(seen) else "machine"
 
 
 def _was_near_limit(seen: facts.ProcessEnded) -> bool:

@@ -1,9 +1,12 @@
-"""Counts kills for memory before and after: anyone can send SIGKILL."""
+"""Counts kills for memory in the last seconds: anyone can send SIGKILL."""
 
 from collections import deque
-from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
+
+from tb_health_plugin.collectors.cgroups import groups_of
+from tb_health_plugin.collectors.collector import SourceUnavailable, Watched
+from tb_health_plugin.collectors.kernel_files import read
 
 # A kill is counted just before the process dies of it, and the look before the last
 # may already show it.
@@ -14,66 +17,57 @@ WINDOW_SECONDS = 5.0
 class _Counts:
     at: float
     machine: int | None
-    groups: dict[Path, int]
+    group: int | None
 
 
 class OomKills:
     """Counts the kills of the last seconds.
 
-    Args:
-        pid: A process of the groups to look at.
-        root: Stands in for `/` in tests.
+    The counter of the process' own group is the one that counts: the kernel raises
+    it for every victim in that group, whichever limit was hit. Counters of the
+    groups above hold the kills of strangers, too.
     """
 
-    def __init__(self, pid: int, *, root: Path = Path("/")) -> None:
-        self._vmstat = root / "proc/vmstat"
-        # The groups of a process are found by it, but outlive it.
-        self._files = tuple(_group_files(pid, root))
+    def __init__(self, watched: Watched) -> None:
+        self._vmstat = watched.root / "proc/vmstat"
+        # The group is found by the process, but outlives it.
+        self._group = _group_file(watched)
         self._seen: deque[_Counts] = deque()
 
     def look(self, now: float) -> None:
         """Remembers the counters of this moment."""
-        groups = {path: _count(path) for path in self._files}
-        known = {path: count for path, count in groups.items() if count is not None}
-        self._seen.append(_Counts(now, _count(self._vmstat), known))
+        group = _count(self._group) if self._group else None
+        self._seen.append(_Counts(now, _count(self._vmstat), group))
         while len(self._seen) > 2 and self._seen[1].at < now - WINDOW_SECONDS:
             self._seen.popleft()
 
     def on_the_machine(self) -> int | None:
         """Kills on the whole machine; None if nobody counts them."""
-        first, last = self._seen[0].machine, self._seen[-1].machine
-        return None if first is None or last is None else last - first
+        return _rise(self._seen[0].machine, self._seen[-1].machine)
 
-    def in_the_groups(self) -> int | None:
-        """Kills in the process' group or an ancestor of it; None if nobody counts."""
-        first, last = self._seen[0].groups, self._seen[-1].groups
-        rises = [last[path] - first[path] for path in first if path in last]
-        return max(rises, default=None)
+    def in_the_group(self) -> int | None:
+        """Kills in the process' own group; None if nobody counts them."""
+        return _rise(self._seen[0].group, self._seen[-1].group)
+
+
+def _group_file(watched: Watched) -> Path | None:
+    try:
+        groups = groups_of(
+            watched, "memory", v1="memory.oom_control", v2="memory.events"
+        )
+    except SourceUnavailable:
+        return None
+    name = "memory.oom_control" if groups.version == 1 else "memory.events"
+    return groups.folders[0] / name
 
 
 def _count(path: Path) -> int | None:
-    try:
-        lines = path.read_text().splitlines()
-    except OSError:
-        return None
-    for line in lines:
+    for line in read(path).splitlines():
         name, _, value = line.partition(" ")
         if name == "oom_kill":
             return int(value)
     return None
 
 
-def _group_files(pid: int, root: Path) -> Iterator[Path]:
-    try:
-        lines = (root / f"proc/{pid}/cgroup").read_text().splitlines()
-    except OSError:
-        return
-    mount = root / "sys/fs/cgroup"
-    for line in lines:
-        _, controllers, path = line.split(":", 2)
-        for part in (PurePosixPath(path), *PurePosixPath(path).parents):
-            folder = str(part).lstrip("/")
-            if "memory" in controllers.split(","):
-                yield mount / "memory" / folder / "memory.oom_control"
-            elif controllers == "":
-                yield mount / folder / "memory.events"
+def _rise(first: int | None, last: int | None) -> int | None:
+    return None if first is None or last is None else last - first

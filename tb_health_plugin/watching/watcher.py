@@ -5,6 +5,7 @@ import signal
 import time
 from collections import deque
 
+from tb_health_plugin.collectors.collector import Watched
 from tb_health_plugin.events import facts
 from tb_health_plugin.watching.last_words import LastWords
 from tb_health_plugin.watching.oom_kills import OomKills
@@ -41,7 +42,7 @@ class Watcher:
         self._box = box
         self._terms = Terms.decode(box.terms())
         self._process = WatchedProcess(self._terms.pid, process_fd)
-        self._oom_kills = OomKills(self._terms.pid)
+        self._oom_kills = OomKills(Watched(pid=self._terms.pid))
         self._last_words = LastWords(stacks_fd, self._terms.output)
         self._memory: deque[tuple[float, float]] = deque()
         self._limit: float | None = None
@@ -92,7 +93,7 @@ class Watcher:
                 exit_code=status.exit_code,
                 signal=status.signal,
                 seen_by=status.seen_by,
-                cgroup_oom_kills=self._oom_kills.in_the_groups(),
+                cgroup_oom_kills=self._oom_kills.in_the_group(),
                 machine_oom_kills=self._oom_kills.on_the_machine(),
                 peak_rss_bytes=max((rss for _, rss in self._memory), default=None),
                 memory_limit_bytes=self._limit,

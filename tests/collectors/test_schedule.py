@@ -92,6 +92,6 @@ def test_collectors_are_found_by_their_file():
     from tb_health_plugin import collectors
 
     folder = Path(collectors.__file__).parent
-    files = {p.stem for p in folder.glob("[!_]*.py")} - {"collector", "schedule"}
+    files = {p for p in folder.glob("[!_]*.py") if "\nCOLLECTOR = " in p.read_text()}
 
-    assert len(collectors.collector_classes()) == len(files)
+    assert len(collectors.collector_classes()) == len(files) > 10

@@ -9,13 +9,19 @@ from tb_health_plugin.diagnosis.verdict import Story
 from tb_health_plugin.events import facts
 from tb_health_plugin.reading.liveness import Life
 from tb_health_plugin.reading.run_history import Attempt
+from tb_health_plugin.reading.table import TIME
 
 GONE = Life(alive=False, because="Process 1 is gone.")
 GIB = float(1 << 30)
 
 
-def story(*more: facts.Fact, trained: bool = True, **seen) -> Story:
+def story(
+    *more: facts.Fact, trained: bool = True, limit: float | None = None, **seen
+) -> Story:
     attempt = Attempt("a")
+    if limit is not None:
+        attempt.samples.append({TIME: [1.0], "cgroup_memory_limit_bytes": [limit]})
+        seen["memory_limit_bytes"] = limit
     attempt.add(facts.RunStarted(wall_time=1.0, pid=1))
     if trained:
         attempt.add(facts.TrainingStarted(wall_time=2.0, training=0, planned_epochs=3))
@@ -31,11 +37,22 @@ class TestSigkill:
         return story(signal=signal.SIGKILL, **seen)
 
     def test_a_kill_counted_in_the_group_is_proven(self):
-        told = self.killed(cgroup_oom_kills=1, machine_oom_kills=1)
+        told = self.killed(
+            cgroup_oom_kills=1,
+            machine_oom_kills=1,
+            peak_rss_bytes=0.9 * GIB,
+            limit=GIB,
+        )
 
         assert told.headline == "Killed by the OS for lack of memory at step 1,234"
         assert (told.verdict.id, told.verdict.detail) == ("host_oom", "cgroup")
         assert told.verdict.confidence == "proven"
+
+    def test_a_group_without_a_limit_died_of_the_machine(self):
+        """The kernel counts a victim in its group, whoever ran out of memory."""
+        told = self.killed(cgroup_oom_kills=1, machine_oom_kills=1)
+
+        assert (told.verdict.detail, told.verdict.confidence) == ("machine", "proven")
 
     def test_a_kill_counted_on_a_full_machine_is_likely(self):
         told = self.killed(
