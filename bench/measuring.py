@@ -15,7 +15,7 @@ class Result:
         unit: Of the medians.
         medians: By variant; the first one is what the others are compared with.
         ratios: Median of the ratios to the first variant of the same round, with
-            the smallest and the largest.
+            the smallest and the largest. Empty where nothing is compared.
     """
 
     question: str
@@ -24,9 +24,12 @@ class Result:
     ratios: dict[str, tuple[float, float, float]]
 
     def __str__(self) -> str:
+        title = f"### {self.question}\n"
+        if not self.ratios:
+            rows = [f"| {name} | {n:.4g} |" for name, n in self.medians.items()]
+            return "\n".join([title, f"| | {self.unit} |", "| --- | --- |", *rows])
         lines = [
-            f"### {self.question}",
-            "",
+            title,
             f"| variant | {self.unit} (median) | ratio (min to max) |",
             "| --- | --- | --- |",
         ]

@@ -25,10 +25,10 @@ class ProcessMemory:
     def collect(self) -> Mapping[str, float]:
         if self._has_proc:
             fields = read(self._file).split()
-            # That the process has ended is no fault of the source.
-            if len(fields) <= _RESIDENT:
+            pages = int(fields[_RESIDENT]) if len(fields) > _RESIDENT else 0
+            # It has ended, or is about to: nothing to measure, and no fault.
+            if not pages:
                 return {}
-            pages = int(fields[_RESIDENT])
             return {"process_rss_bytes": float(pages * self._page_bytes)}
         import psutil  # noqa: PLC0415 - the watcher stays small without it
 

@@ -23,6 +23,13 @@ def test_a_process_that_has_ended_is_no_error(machine):
     assert collector.collect() == {}
 
 
+def test_a_process_that_lets_go_of_its_memory_is_not_measured(machine):
+    """Seen at the end of a training: the last sample said it held nothing."""
+    watched = machine({"proc/42/statm": "0 0 0 0 0 0 0\n"})
+
+    assert ProcessMemory(watched).collect() == {}
+
+
 def test_without_proc_psutil_is_asked(tmp_path: Path):
     reading = ProcessMemory(Watched(pid=os.getpid(), root=tmp_path)).collect()
 
