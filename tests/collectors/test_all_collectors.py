@@ -34,9 +34,9 @@ def test_no_column_is_filled_by_two():
 
 def test_no_two_go_by_the_same_name():
     """The schedule tells them apart by it."""
-    whats = [kind.what for kind in collectors.collector_classes()]
+    sources = [kind.what for kind in collectors.collector_classes()]
 
-    assert len(set(whats)) == len(whats)
+    assert len(set(sources)) == len(sources)
 
 
 def test_this_very_process():
