@@ -79,9 +79,9 @@ export function counted(count: number, one: string, many = `${one}s`): string {
 export function calmSentence(run: RunRow): string {
   switch (run.state) {
     case "running":
-      return "Nothing stands out so far. This page follows the run by itself.";
+      return "This page follows the run by itself.";
     case "finished":
-      return "It ran to its planned end, and nothing recorded asks for attention.";
+      return "It ran to its planned end. What it learned is not judged yet.";
     case null:
       return "Add one line to the training script, and this page will say what the run is doing and, if it stops, why.";
     default:

@@ -156,7 +156,8 @@ function Lanes({ story, store, ranges, cursor }: LanesProps) {
 
 /** Lanes that the verdict rests on come first, or the story is lost among the others. */
 export function orderedLanes(story: Story): { lane: LaneInfo; explains: boolean }[] {
-  const named = new Set(story.verdict?.evidence.map((item) => item.lane));
+  const strong = story.verdict?.evidence.filter((item) => item.strength === "strong");
+  const named = new Set(strong?.map((item) => item.lane));
   const lanes = story.lanes.map((lane) => ({ lane, explains: named.has(lane.id) }));
   return lanes.sort((a, b) => Number(b.explains) - Number(a.explains));
 }

@@ -44,6 +44,24 @@ async function show(fields: Partial<Story>) {
   await screen.findByRole("region", { name: "Verdict" });
 }
 
+test("a lane that only supports the verdict does not explain the stop", async () => {
+  const memory = (strength: "strong" | "supporting") => ({
+    text: "Memory was low.",
+    strength,
+    lane: "host_memory",
+    step: 1,
+    wall_time: 1,
+  });
+  const lanes = [lane({ id: "host_memory" })];
+
+  await show({ verdict: finding({ evidence: [memory("supporting")] }), lanes });
+  expect(screen.queryByText("explains the stop")).toBeNull();
+
+  cleanup();
+  await show({ verdict: finding({ evidence: [memory("strong")] }), lanes });
+  expect(screen.getByText("explains the stop")).toBeTruthy();
+});
+
 test("has no confidence in a cause it does not know", async () => {
   await show({ verdict: finding({ id: "unknown", confidence: "possible" }) });
 
