@@ -1,8 +1,10 @@
 """Runs trainers, and reads what their watchers wrote."""
 
+import contextlib
+import secrets
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -47,6 +49,20 @@ def watchers(logdir: Path) -> list[int]:
         if any(link.startswith(str(logdir)) for link in links):
             found.append(int(path.parent.name))
     return found
+
+
+@contextlib.contextmanager
+def memory_group(limit_bytes: int) -> Iterator[Path]:
+    """A control group with so much memory; skips the test where none can be made."""
+    group = Path("/sys/fs/cgroup/memory") / f"tb_health_{secrets.token_hex(4)}"
+    try:
+        group.mkdir()
+        (group / "memory.limit_in_bytes").write_text(str(limit_bytes))
+    except OSError as error:
+        pytest.skip(f"no memory cgroup (v1) can be made here: {error}")
+    yield group
+    wait_until(lambda: not (group / "cgroup.procs").read_text())
+    group.rmdir()
 
 
 Ran = tuple[Attempt, "subprocess.CompletedProcess[bytes]"]

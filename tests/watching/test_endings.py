@@ -12,11 +12,19 @@ from tb_health_plugin.diagnosis.story import tell
 from tb_health_plugin.events import facts
 from tb_health_plugin.reading.liveness import Life
 from tests.watching import trainer
-from tests.watching.conftest import ROOT, command, read, wait_for_end, watchers
+from tests.watching.conftest import (
+    ROOT,
+    command,
+    memory_group,
+    read,
+    wait_for_end,
+    watchers,
+)
 
 pytestmark = pytest.mark.live
 
 GONE = Life(alive=False, because="")
+LIMIT_BYTES = 150 << 20
 
 ENDINGS = {
     "finished": (0, None),
@@ -90,50 +98,25 @@ def test_the_end_leaves_no_process_behind(run, tmp_path: Path, ending: str):
     wait_until(lambda: not watchers(tmp_path))
 
 
-class TestAMemoryCgroup:
-    GROUP = Path("/sys/fs/cgroup/memory") / f"tb_health_test_{os.getpid()}"
-    LIMIT_BYTES = 150 << 20
-
-    @pytest.fixture
-    def group(self):
-        try:
-            self.GROUP.mkdir()
-            (self.GROUP / "memory.limit_in_bytes").write_text(str(self.LIMIT_BYTES))
-        except OSError as error:
-            pytest.skip(f"no memory cgroup can be made here: {error}")
-        yield self.GROUP
-        wait_until(lambda: not (self.GROUP / "cgroup.procs").read_text())
-        self.GROUP.rmdir()
-
-    def test_a_kill_for_memory_is_told_from_any_other(self, tmp_path, group: Path):
-        program = (
-            "import os, sys\n"
-            f"open({str(group / 'cgroup.procs')!r}, 'w').write(str(os.getpid()))\n"
-            "from pathlib import Path\n"
-            "from tests.watching.trainer import start, train\n"
-            "recorder = start(Path(sys.argv[1]))\n"
-            "train(recorder, 300)\n"
-            "hoard = []\n"
-            "while True:\n"
-            "    hoard.append(bytearray(os.urandom(1 << 20)))\n"
-            "    train(recorder, 1)\n"
-        )
+def test_a_kill_for_memory_is_told_from_any_other(tmp_path: Path):
+    with memory_group(LIMIT_BYTES) as group:
         done = subprocess.run(
-            [*command(tmp_path, "")[:1], "-c", program, str(tmp_path)],
+            command(tmp_path, "out_of_memory"),
             stdout=subprocess.DEVNULL,
             cwd=ROOT,
+            env={**os.environ, "TB_HEALTH_TEST_GROUP": str(group)},
             check=False,
         )
-
         attempt = wait_for_end(tmp_path)
 
-        assert done.returncode == -signal.SIGKILL
-        told = tell(attempt, GONE)
-        assert (told.verdict.id, told.verdict.confidence) == ("host_oom", "proven")
-        seen = attempt.last(facts.ProcessEnded)
-        assert seen.memory_limit_bytes == self.LIMIT_BYTES
-        # The kill freed the memory: the peak of the last minute still shows it.
-        assert seen.peak_rss_bytes > 0.5 * self.LIMIT_BYTES
+    assert done.returncode == -signal.SIGKILL
+    told = tell(attempt, GONE)
+    assert (told.verdict.id, told.verdict.detail) == ("host_oom", "cgroup")
+    assert told.verdict.confidence == "proven"
+    seen = attempt.last(facts.ProcessEnded)
+    assert seen.memory_limit_bytes == LIMIT_BYTES
+    # The kill freed the memory: the peak of the last minute still shows it.
+    assert seen.peak_rss_bytes > 0.5 * LIMIT_BYTES
 
 
 def test_a_child_of_the_trainer_that_dies_is_not_the_trainer(tmp_path: Path):

@@ -79,13 +79,26 @@ def end(recorder: Recorder, ending: str) -> None:
         ctypes.string_at(0)
     elif ending == "abort":
         os.abort()
+    elif ending == "out_of_memory":
+        hoard = []
+        while True:
+            hoard.append(os.urandom(1 << 20))
+            train(recorder, 1)
     elif ending == "wait":
         time.sleep(600)
     else:
         os.kill(os.getpid(), signal.Signals[ending])
 
 
+def join_group() -> None:
+    """Moves this process into the control group that the test made for it."""
+    group = os.environ.get("TB_HEALTH_TEST_GROUP")
+    if group:
+        Path(group, "cgroup.procs").write_text(str(os.getpid()))
+
+
 def main(logdir: str, ending: str) -> None:
+    join_group()
     patience = os.environ.get("TB_HEALTH_TEST_PATIENCE")
     if patience:
         recorder_module.LOST_AFTER_SECONDS = float(patience)
