@@ -4,7 +4,7 @@ What Python itself saw comes first, then what the watcher saw from outside. An e
 nobody saw stays unknown.
 """
 
-from tb_health_plugin.diagnosis import endings
+from tb_health_plugin.diagnosis import endings, lost_machine, stuck
 from tb_health_plugin.diagnosis.moments import is_under_way, stopped_at, where
 from tb_health_plugin.diagnosis.verdict import (
     Evidence,
@@ -24,6 +24,9 @@ def tell(attempt: Attempt, life: Life) -> Story:
     seen = attempt.last(facts.ProcessEnded)
     if end is not None and end.reason == "exception":
         return _by_exception(attempt, end)
+    hang = stuck.hang(attempt, life)
+    if hang is not None:
+        return _story(hang.state, hang.chip, hang.verdict)
     if end is not None and end.reason == "interrupted":
         return _by_hand(attempt)
     if end is None and seen is None and life.alive:
@@ -174,6 +177,9 @@ def _left(attempt: Attempt, seen: facts.ProcessEnded | None) -> Story:
 
 
 def _vanished(attempt: Attempt, life: Life, seen: facts.ProcessEnded | None) -> Story:
+    lost = lost_machine.verdict(attempt, life) if seen is None else None
+    if lost is not None:
+        return _story("died", "Machine lost", lost)
     at = stopped_at(attempt)
     watched = "The watcher saw it go, but not how." if seen else life.because
     verdict = Verdict(

@@ -11,7 +11,7 @@ import signal
 import tempfile
 from typing import IO
 
-# Asked for by the watcher. Realtime signals have no meaning of their own.
+# Sent by the watcher to ask for stacks. Realtime signals have no meaning of their own.
 STACKS_SIGNAL = getattr(signal, "SIGRTMIN", 0) + 9 if hasattr(signal, "SIGRTMIN") else 0
 
 # Requests to end: noted, then handled as if we were not there.
@@ -27,6 +27,7 @@ class CrashStacks:
         fd: A file without a name that the watcher reads.
         at_a_crash: False if the program had set up faulthandler itself: then its own
             output is left as it is, and we see nothing.
+        asked_by: The signal that is answered with stacks; 0 if none is.
     """
 
     def __init__(self) -> None:
@@ -37,6 +38,7 @@ class CrashStacks:
         self.at_a_crash = not faulthandler.is_enabled()
         if self.at_a_crash:
             faulthandler.enable(self._file, all_threads=True)
+        self.asked_by = 0
         if not hasattr(faulthandler, "register"):
             return
         for number in _REQUESTS:
@@ -45,6 +47,7 @@ class CrashStacks:
                 self._register(number, chain=True)
         if STACKS_SIGNAL and signal.getsignal(STACKS_SIGNAL) == signal.SIG_DFL:
             self._register(STACKS_SIGNAL, chain=False)
+            self.asked_by = int(STACKS_SIGNAL)
 
     def forget(self) -> None:
         """In a forked child: its crashes and signals are not the trainer's."""

@@ -80,6 +80,7 @@ class Recorder:
         self._live = True
         self._period_seconds = period_seconds
         self._box = BlackBox(make_file())
+        self._stacks = crash_stacks()
         self._terms = Terms(
             pid=os.getpid(),
             logdir=str(logdir),
@@ -88,9 +89,9 @@ class Recorder:
             start=this_process.start_fields(time.time()),
             terminal=this_process.terminal(),
             output=this_process.output_file(),
+            stacks_signal=self._stacks.asked_by,
         )
         self._box.set_terms(self._terms.encode())
-        self._stacks = crash_stacks()
         os.register_at_fork(after_in_child=self._in_a_child)
         self._stop = threading.Event()
         self._thread = threading.Thread(

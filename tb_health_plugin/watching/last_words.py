@@ -7,6 +7,9 @@ from pathlib import Path
 STACKS_BYTES = 48 << 10
 OUTPUT_BYTES = 8 << 10
 
+# How faulthandler begins when a process crashes.
+_CRASH = "Fatal Python error"
+
 
 class LastWords:
     """Reads what is left.
@@ -20,10 +23,34 @@ class LastWords:
     def __init__(self, stacks_fd: int, output: str) -> None:
         self._stacks_fd = stacks_fd
         self._output_fd = _open(output)
+        # What stands before this was asked for, and is not of the end.
+        self._taken = 0
+        self._is_asked = False
 
     def stacks(self) -> str:
-        """The newest stacks, as text."""
-        return _tail(self._stacks_fd, STACKS_BYTES)
+        """The newest stacks that nobody asked for, as text."""
+        text = _tail(self._stacks_fd, STACKS_BYTES, after=self._taken)
+        if self._is_asked:
+            # An answer that came late may be among them; a crash names itself.
+            return text[text.find(_CRASH) :] if _CRASH in text else ""
+        return text
+
+    def ask(self) -> None:
+        """From now on stacks are an answer, until `take`."""
+        self._taken = _size(self._stacks_fd)
+        self._is_asked = True
+
+    def answer(self) -> str:
+        """What was written since `ask`."""
+        return _tail(self._stacks_fd, STACKS_BYTES, after=self._taken)
+
+    def take(self) -> str:
+        """The whole answer. What is written later is not part of it."""
+        text = self.answer()
+        if text and _CRASH not in text:
+            self._taken = _size(self._stacks_fd)
+            self._is_asked = False
+        return text
 
     def output_tail(self) -> str:
         """The last lines of standard error."""
@@ -39,12 +66,19 @@ def _open(path: str) -> int:
         return -1
 
 
-def _tail(fd: int, length: int) -> str:
+def _size(fd: int) -> int:
+    try:
+        return os.fstat(fd).st_size if fd >= 0 else 0
+    except OSError:
+        return 0
+
+
+def _tail(fd: int, length: int, *, after: int = 0) -> str:
     if fd < 0:
         return ""
     try:
-        size = os.fstat(fd).st_size
-        data = os.pread(fd, length, max(0, size - length))
+        start = max(after, _size(fd) - length)
+        data = os.pread(fd, length, start)
     except OSError:
         return ""
     return data.decode("utf-8", "replace")

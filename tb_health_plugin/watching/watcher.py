@@ -10,6 +10,7 @@ from tb_health_plugin.events import facts
 from tb_health_plugin.watching.last_words import LastWords
 from tb_health_plugin.watching.oom_kills import OomKills
 from tb_health_plugin.watching.process_status import WatchedProcess
+from tb_health_plugin.watching.stall_watch import StallWatch
 from tb_health_plugin.writing.black_box import WATCHER, BlackBox, Progress
 from tb_health_plugin.writing.phases import Phase
 from tb_health_plugin.writing.scribe import Scribe
@@ -47,6 +48,9 @@ class Watcher:
         self._memory: deque[tuple[float, float]] = deque()
         self._limit: float | None = None
         self._scribe = Scribe(box, self._terms, recorded_by="watcher")
+        self._stalls = StallWatch(
+            box, self._terms, process_fd, self._last_words, self._scribe
+        )
         box.watcher_beat_at = time.monotonic()
         box.owner = WATCHER
 
@@ -58,6 +62,7 @@ class Watcher:
             self._box.watcher_beat_at = now
             if self._is_writer:
                 self._scribe.tick(sample=now >= next_sample)
+                self._stalls.look(now)
             if now >= next_sample:
                 self._remember_memory(now)
                 self._oom_kills.look(now)

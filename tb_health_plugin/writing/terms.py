@@ -17,6 +17,8 @@ class Terms:
         start: What the trainer knows of itself: fields of `facts.RunStarted`.
         terminal: Path of the terminal to say the end to; empty if there is none.
         output: Path of the file that standard error goes to; empty if it is none.
+        stacks_signal: The signal that the trainer answers with its Python stacks; 0
+            if it answers none. Any other signal may end it.
     """
 
     pid: int
@@ -26,6 +28,7 @@ class Terms:
     start: dict[str, Any]
     terminal: str = ""
     output: str = ""
+    stacks_signal: int = 0
 
     def encode(self) -> bytes:
         return json.dumps(asdict(self)).encode()

@@ -1,6 +1,7 @@
 """Does the process of an attempt still live? As far as can be known."""
 
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -67,3 +68,37 @@ def test_elsewhere_a_fresh_record_counts_as_a_sign_of_life(tmp_path: Path):
 
 def test_a_slow_sampler_is_given_more_time(tmp_path: Path):
     assert life_of(seen_at(0.0, period=60.0), 599.0, root=tmp_path).alive
+
+
+class TestAMachineThatWasStartedAgain:
+    NOW = 10_000.0
+
+    def life(self, tmp_path: Path, *, host: str = "", last_seen: float = 9_000.0):
+        kernel = tmp_path / "proc/sys/kernel/random"
+        kernel.mkdir(parents=True)
+        (kernel / "boot_id").write_text("this-boot\n")
+        (tmp_path / "proc/uptime").write_text("900.00 1800.00\n")
+        attempt = seen_at(last_seen)
+        attempt.add(
+            facts.RunStarted(
+                wall_time=last_seen,
+                pid=1,
+                boot_id="an-earlier-boot",
+                host=host or socket.gethostname(),
+            )
+        )
+        return life_of(attempt, self.NOW, root=tmp_path)
+
+    def test_it_is_told_how_soon_after(self, tmp_path: Path):
+        life = self.life(tmp_path)
+
+        assert not life.alive
+        assert life.restarted_after_seconds == 100.0
+
+    def test_another_machine_is_not_asked(self, tmp_path: Path):
+        life = self.life(tmp_path, host="elsewhere")
+
+        assert life.restarted_after_seconds is None
+
+    def test_a_run_that_was_seen_after_the_start_was_elsewhere(self, tmp_path: Path):
+        assert self.life(tmp_path, last_seen=9_990.0).restarted_after_seconds is None

@@ -1,0 +1,218 @@
+"""A training that stands still, and what must not be taken for one."""
+
+import signal
+
+import pytest
+
+from tb_health_plugin.diagnosis.story import tell
+from tb_health_plugin.diagnosis.verdict import Story
+from tb_health_plugin.events import facts
+from tb_health_plugin.reading.liveness import Life
+from tb_health_plugin.reading.run_history import Attempt
+
+ALIVE = Life(alive=True, because="Process 7 is running.")
+GONE = Life(alive=False, because="Process 7 is gone.")
+STACKS = (
+    "Python stacks of process 7, which trains\n\n"
+    "Thread 0x00007f01 (most recent call first):\n"
+    '  File "/home/me/data.py", line 21 in generate\n'
+    '  File "/venv/lib/python3.11/site-packages/tensorflow/x.py", line 1 in call\n\n'
+    "Current thread 0x00007f02 (most recent call first):\n"
+    '  File "/usr/lib/python3.11/threading.py", line 320 in wait\n'
+    '  File "/home/me/train.py", line 60 in step\n'
+)
+
+
+def stalled(waits_for: str = "lock", **more) -> facts.Stalled:
+    fields = {
+        "wall_time": 1_010.0,
+        "step": 2_048,
+        "since": 1_000.0,
+        "silent_seconds": 9.0,
+        "usual_seconds": 0.12,
+        "phase": "training",
+        "because": "Its Python stack says so.",
+        "stacks": STACKS,
+        "cpu_fraction": 0.01,
+    }
+    return facts.Stalled(waits_for=waits_for, **{**fields, **more})
+
+
+def went_on(at: float = 1_043.0) -> facts.StallEnded:
+    return facts.StallEnded(
+        wall_time=at, step=2_048, since=1_000.0, silent_seconds=43.0
+    )
+
+
+def killed(number: int, **more) -> facts.ProcessEnded:
+    return facts.ProcessEnded(
+        wall_time=1_000.0 + 18 * 60, step=2_048, signal=int(number), **more
+    )
+
+
+def later(seconds: float, step: int = 2_048) -> facts.Incident:
+    """Something that shows how long the record goes on."""
+    return facts.Incident(wall_time=1_000.0 + seconds, step=step)
+
+
+def story(*told: facts.Fact, life: Life = ALIVE) -> Story:
+    attempt = Attempt("a")
+    attempt.add(facts.RunStarted(wall_time=1.0, pid=7))
+    attempt.add(facts.TrainingStarted(wall_time=2.0, training=0, planned_epochs=3))
+    for fact in told:
+        attempt.add(fact)
+    return tell(attempt, life)
+
+
+class TestStuck:
+    def test_the_words(self):
+        told = story(stalled(), later(18 * 60 + 20))
+
+        assert (told.state, told.severity) == ("stuck", "critical")
+        assert told.chip == "Stuck for 18 min"
+        assert told.headline == (
+            "No step has finished for 18 minutes (last: step 2,048)"
+        )
+
+    @pytest.mark.parametrize(
+        ("seconds", "chip"),
+        [
+            (12, "Stuck for 12 s"),
+            (119, "Stuck for 119 s"),
+            (120, "Stuck for 2 min"),
+            (7_199, "Stuck for 119 min"),
+            (3 * 86_400, "Stuck for 72 h"),
+        ],
+    )
+    def test_how_long(self, seconds: float, chip: str):
+        assert story(stalled(), later(seconds)).chip == chip
+
+    @pytest.mark.parametrize(
+        ("waits_for", "verdict", "confidence"),
+        [
+            ("data", "input_hang", "likely"),
+            ("callback", "callback_hang", "likely"),
+            ("stopped", "stopped_process", "proven"),
+            ("lock", "compute_hang", "likely"),
+            ("peer", "compute_hang", "likely"),
+            ("disk", "compute_hang", "likely"),
+            ("busy", "compute_hang", "likely"),
+            ("compile", "compute_hang", "likely"),
+            ("unknown", "compute_hang", "possible"),
+            ("a later word", "compute_hang", "likely"),
+            (None, "compute_hang", "possible"),
+        ],
+    )
+    def test_the_cause(self, waits_for: str, verdict: str, confidence: str):
+        told = story(stalled(waits_for))
+
+        assert (told.verdict.id, told.verdict.confidence) == (verdict, confidence)
+        assert told.verdict.fixes
+        assert told.verdict.fixes[0].why
+
+    def test_its_line(self):
+        assert story(stalled()).verdict.place == {
+            "file": "/home/me/train.py",
+            "line": 60,
+        }
+
+    def test_the_line_that_should_make_the_data(self):
+        because = "A thread has not returned from /home/me/data.py, line 21."
+        told = story(stalled("data", because=because))
+
+        assert told.verdict.place == {"file": "/home/me/data.py", "line": 21}
+
+    def test_the_evidence_has_the_usual_gap(self):
+        texts = [one.text for one in story(stalled()).verdict.evidence]
+
+        assert texts[0] == (
+            "Nothing went on for 9 seconds; in this run it usually takes 120 ms."
+        )
+        assert "Its processes used 1% of a core in that time." in texts
+
+    def test_before_the_first_step(self):
+        told = story(stalled(step=0, usual_seconds=None))
+
+        assert told.headline.endswith("(not even the first)")
+
+    def test_nothing_but_the_fact(self):
+        told = story(facts.Stalled(wall_time=1_010.0, step=5))
+
+        assert told.state == "stuck"
+        assert told.verdict.place == {}
+
+    def test_a_stopped_process_can_be_let_go_on(self):
+        assert story(stalled("stopped")).verdict.fixes[0].code == "kill -CONT 7"
+
+    def test_a_second_stall(self):
+        second = stalled(wall_time=2_010.0, since=2_000.0)
+
+        assert story(stalled(), went_on(), second).state == "stuck"
+
+
+class TestNotStuck:
+    def test_it_went_on(self):
+        assert story(stalled(), went_on()).state == "running"
+
+    def test_it_went_on_and_nobody_said_so(self):
+        assert story(stalled(), later(60, step=2_049)).state == "running"
+
+    def test_it_finished(self):
+        done = facts.TrainingEnded(
+            wall_time=1_020.0, step=2_048, training=0, epochs_done=3
+        )
+
+        assert story(stalled(), done).state == "finished"
+
+    def test_an_exception_ended_it(self):
+        ended = facts.RunEnded(
+            wall_time=1_020.0, step=2_048, reason="exception", exception="OSError"
+        )
+
+        assert story(stalled(), ended, life=GONE).verdict.id == "code_error"
+
+    def test_a_crash_ended_it(self):
+        told = story(stalled(), killed(signal.SIGSEGV), life=GONE)
+
+        assert told.verdict.id == "native_crash"
+
+    def test_it_was_killed_for_memory(self):
+        told = story(stalled(), killed(signal.SIGKILL, cgroup_oom_kills=1), life=GONE)
+
+        assert told.verdict.id == "host_oom"
+
+    def test_it_was_killed_after_it_went_on(self):
+        told = story(stalled(), went_on(), killed(signal.SIGKILL), life=GONE)
+
+        assert told.verdict.id == "killed_outside"
+
+    def test_nobody_saw_its_end(self):
+        assert story(stalled(), life=GONE).verdict.id == "unknown"
+
+
+class TestEndedWhileItHung:
+    @pytest.mark.parametrize(
+        ("number", "state", "words"),
+        [
+            (signal.SIGKILL, "died", "was killed"),
+            (signal.SIGTERM, "ended_early", "was asked to stop"),
+            (signal.SIGINT, "ended_early", "was stopped by Ctrl-C"),
+        ],
+    )
+    def test_the_hang_is_the_cause(self, number: int, state: str, words: str):
+        told = story(stalled("data"), killed(number), life=GONE)
+
+        assert (told.state, told.verdict.id) == (state, "input_hang")
+        assert told.chip == "Hung on data"
+        assert told.headline == (
+            f"Stood still for 18 minutes at step 2,048, then {words}"
+        )
+        assert len(told.headline) <= 72
+        assert signal.Signals(number).name in told.verdict.evidence[-1].text
+
+    def test_ctrl_c_that_python_saw(self):
+        ended = facts.RunEnded(wall_time=1_020.0, step=2_048, reason="interrupted")
+
+        told = story(stalled("callback"), ended, life=GONE)
+
+        assert (told.state, told.verdict.id) == ("ended_early", "callback_hang")
