@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tb_health_plugin import __version__
+from tb_health_plugin.cli import run
 from tb_health_plugin.reading.library import Library
 from tb_health_plugin.reading.log_directory import Root
 from tb_health_plugin.server.view import View
@@ -15,10 +16,17 @@ HEALTHY, PROBLEM_FOUND, USAGE_ERROR = 0, 1, 2
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; returns its exit status."""
-    options = _parser().parse_args(arguments)
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    program: list[str] = []
+    if given[:1] == ["run"]:
+        own, program = run.split(given[1:])
+        given = ["run", *own]
+    options = _parser().parse_args(given)
     try:
+        if options.command == "run":
+            return run.run(program, logdir=options.logdir, quiet=options.quiet)
         return _list(options.logdir)
-    except NotADirectoryError as error:
+    except (NotADirectoryError, run.CannotStart) as error:
         sys.stderr.write(f"tb-health: {error}\n")
         return USAGE_ERROR
 
@@ -28,9 +36,10 @@ def _parser() -> argparse.ArgumentParser:
         prog="tb-health", description="Where did this training stop, and why?"
     )
     parser.add_argument("--version", action="version", version=__version__)
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="command")
     listing = commands.add_parser("list", help="every run of a log directory")
     listing.add_argument("logdir", type=Path, help="the directory TensorBoard reads")
+    run.add_parser(commands)
     return parser
 
 

@@ -13,6 +13,7 @@ from tb_health_plugin.diagnosis.verdict import (
     Verdict,
 )
 from tb_health_plugin.events import facts
+from tb_health_plugin.events.python_stacks import Frame, parse
 from tb_health_plugin.reading.run_history import Attempt
 
 # A machine that kills for memory is nearly full; a kill of another process is not ours.
@@ -82,7 +83,7 @@ def _killed(
     if nobody_counts:
         because = "Nobody counts kills for memory here, so memory cannot be ruled out."
     else:
-        because = "The kernel counted no kill for memory, so somebody else sent it."
+        because = "The kernel counted no kill for memory, so memory was not the reason."
     verdict = Verdict(
         id="killed_outside",
         detail="SIGKILL",
@@ -138,10 +139,12 @@ def _crash(
 ) -> Ending:
     word = signal.Signals(number).name
     evidence = [Evidence(text=f"The process was ended by {word}.", at=at)]
-    line = _crash_line(seen.stacks or "")
-    if line:
-        text = f"Python was at {line} when it crashed."
+    frame = _crash_frame(seen.stacks or "")
+    place: dict[str, str | int] = {}
+    if frame is not None:
+        text = f"Python was in {frame.file}, line {frame.line}, when it crashed."
         evidence.append(Evidence(text=text, strong=False, at=at))
+        place = {"file": frame.file, "line": frame.line}
     verdict = Verdict(
         id="native_crash",
         detail=word,
@@ -151,6 +154,7 @@ def _crash(
         because="The exit signal says so. The line in Python is where it was called.",
         cause_at=at,
         stopped_at=at,
+        place=place,
         evidence=tuple(evidence),
         fixes=(
             Fix(
@@ -201,17 +205,15 @@ def _interrupted(where: str, at: Moment) -> Ending:
 
 
 def _other(number: int, where: str, at: Moment) -> Ending:
-    name = _name(number)
-    what = (
-        "Ended with its terminal" if number == signal.SIGHUP else "Ended from outside"
-    )
+    name = name_of(number)
+    what = "Ended from outside"
     verdict = Verdict(
         id="killed_outside",
         detail=name,
         severity="warning",
         confidence="proven",
         headline=f"{what} ({name}) {where}",
-        because="The exit signal says so.",
+        because="The exit signal says so; who sent it is not known.",
         cause_at=at,
         stopped_at=at,
         evidence=(Evidence(text=f"The process was ended by {name}.", at=at),),
@@ -220,7 +222,7 @@ def _other(number: int, where: str, at: Moment) -> Ending:
 
 
 def _memory_evidence(seen: facts.ProcessEnded, at: Moment) -> tuple[Evidence, ...]:
-    peak, limit = seen.peak_rss_bytes, seen.memory_limit_bytes
+    peak, limit = seen.peak_memory_bytes, seen.memory_limit_bytes
     if not peak or not limit:
         return ()
     text = (
@@ -237,7 +239,7 @@ def _which_limit(attempt: Attempt, seen: facts.ProcessEnded) -> str:
 
 
 def _was_near_limit(seen: facts.ProcessEnded) -> bool:
-    peak, limit = seen.peak_rss_bytes, seen.memory_limit_bytes
+    peak, limit = seen.peak_memory_bytes, seen.memory_limit_bytes
     return bool(peak and limit and peak / limit >= NEAR_LIMIT)
 
 
@@ -246,15 +248,17 @@ def _counted(where: str, kills: int) -> str:
     return f"The kernel counted {times} for lack of memory in {where} at that moment."
 
 
-def _crash_line(stacks: str) -> str:
-    """The innermost line of the thread that crashed, as faulthandler tells it."""
-    for line in stacks.splitlines():
-        if line.startswith("  File "):
-            return line.strip().removeprefix("File ")
-    return ""
+def _crash_frame(stacks: str) -> Frame | None:
+    """The user's innermost line of the thread that crashed; else its innermost."""
+    for thread in parse(stacks):
+        if thread.is_current and thread.frames:
+            own = [frame for frame in thread.frames if not frame.is_library]
+            return (own or list(thread.frames))[0]
+    return None
 
 
-def _name(number: int) -> str:
+def name_of(number: int) -> str:
+    """The name of a signal, as people know it."""
     try:
         return signal.Signals(number).name
     except ValueError:

@@ -4,7 +4,7 @@ What Python itself saw comes first, then what the watcher saw from outside. An e
 nobody saw stays unknown.
 """
 
-from tb_health_plugin.diagnosis import endings, lost_machine, stuck
+from tb_health_plugin.diagnosis import endings, lost_machine, returned, stuck
 from tb_health_plugin.diagnosis.moments import is_under_way, stopped_at, where
 from tb_health_plugin.diagnosis.verdict import (
     Evidence,
@@ -22,8 +22,11 @@ def tell(attempt: Attempt, life: Life) -> Story:
     """The story of one attempt."""
     end = attempt.last(facts.RunEnded)
     seen = attempt.last(facts.ProcessEnded)
+    failed = None
     if end is not None and end.reason == "exception":
-        return _by_exception(attempt, end)
+        failed = _by_exception(attempt, end)
+    if failed is not None and not _has_returned(attempt):
+        return failed
     hang = stuck.hang(attempt, life)
     if hang is not None:
         return _story(hang.state, hang.chip, hang.verdict)
@@ -33,8 +36,8 @@ def tell(attempt: Attempt, life: Life) -> Story:
         return _alive(attempt)
     if attempt.start is None:
         return _from_summaries(attempt, end)
-    if attempt.all(facts.TrainingStarted) and not is_under_way(attempt):
-        return _returned(attempt)
+    if _has_returned(attempt):
+        return returned.tell(attempt, failed)
     if seen is not None and seen.signal is not None:
         return _by_signal(attempt, seen, seen.signal)
     if seen is not None and seen.exit_code is not None and end is None:
@@ -46,35 +49,17 @@ def tell(attempt: Attempt, life: Life) -> Story:
     return _left(attempt, seen)
 
 
+def _has_returned(attempt: Attempt) -> bool:
+    """A training was begun, and `fit` gave control back."""
+    return bool(attempt.all(facts.TrainingStarted)) and not is_under_way(attempt)
+
+
 def _alive(attempt: Attempt) -> Story:
-    if attempt.all(facts.TrainingStarted) and not is_under_way(attempt):
-        return _returned(attempt)
+    if _has_returned(attempt):
+        return returned.tell(attempt, None)
     step = attempt.last_step
     words = f"Running, at step {step:,}" if step else "Running, before the first step"
     return Story(state="running", chip="Running", severity="info", headline=words)
-
-
-def _returned(attempt: Attempt) -> Story:
-    begun = attempt.last(facts.TrainingStarted)
-    ended = attempt.last(facts.TrainingEnded)
-    assert begun is not None
-    assert ended is not None
-    planned = (begun.planned_epochs or 0) - (begun.initial_epoch or 0)
-    done = ended.epochs_done or 0
-    at = f"step {attempt.last_step:,}"
-    if done < planned:
-        return Story(
-            state="ended_early",
-            chip="Ended early",
-            severity="info",
-            headline=f"Ended at {at}, after {done:,} of {planned:,} epochs",
-        )
-    return Story(
-        state="finished",
-        chip="Finished",
-        severity="info",
-        headline=f"Finished as planned at {at}",
-    )
 
 
 def _by_exception(attempt: Attempt, end: facts.RunEnded) -> Story:
@@ -164,7 +149,9 @@ def _left(attempt: Attempt, seen: facts.ProcessEnded | None) -> Story:
         detail=None if status is None else f"status {status}",
         severity="warning",
         confidence="possible",
-        headline=f"The program ended {where(attempt)}, before fit() was done",
+        headline=(
+            f"The program ended itself{_with(status)} {where(attempt)}, within fit()"
+        ),
         because=(
             "Python shut down in an orderly way while the training was under way: "
             "sys.exit() does that, and so does an exception that was caught."
@@ -174,6 +161,10 @@ def _left(attempt: Attempt, seen: facts.ProcessEnded | None) -> Story:
         evidence=tuple(evidence),
     )
     return _story("ended_early", "Ended itself", verdict)
+
+
+def _with(status: int | None) -> str:
+    return "" if status is None else f" with status {status}"
 
 
 def _vanished(attempt: Attempt, life: Life, seen: facts.ProcessEnded | None) -> Story:

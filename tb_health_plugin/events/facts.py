@@ -117,7 +117,7 @@ class ProcessEnded(Fact):
     seen_by: str | None = None
     cgroup_oom_kills: int | None = None
     machine_oom_kills: int | None = None
-    peak_rss_bytes: float | None = None
+    peak_memory_bytes: float | None = None
     memory_limit_bytes: float | None = None
     stacks: str | None = None
     output_tail: str | None = None

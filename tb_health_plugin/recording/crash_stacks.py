@@ -30,12 +30,12 @@ class CrashStacks:
         asked_by: The signal that is answered with stacks; 0 if none is.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, inherited: bool = False) -> None:
         self._file: IO[bytes] = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115
         os.set_inheritable(self._file.fileno(), False)
         self.fd = self._file.fileno()
-        self._registered: list[int] = []
-        self.at_a_crash = not faulthandler.is_enabled()
+        # In a forked child faulthandler is on because the parent's recording did it.
+        self.at_a_crash = inherited or not faulthandler.is_enabled()
         if self.at_a_crash:
             faulthandler.enable(self._file, all_threads=True)
         self.asked_by = 0
@@ -50,32 +50,36 @@ class CrashStacks:
             self.asked_by = int(STACKS_SIGNAL)
 
     def forget(self) -> None:
-        """In a forked child: its crashes and signals are not the trainer's."""
-        if self.at_a_crash:
-            faulthandler.disable()
-        for number in self._registered:
-            faulthandler.unregister(number)
-        self._registered.clear()
+        """In a forked child: its crashes and signals are not the trainer's.
+
+        Handlers stay, but write into nothing. Taking them away would take away what
+        the program has set up since, too.
+        """
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, self.fd, inheritable=False)
+        os.close(nothing)
 
     def _register(self, number: int, *, chain: bool) -> None:
         faulthandler.register(number, self._file, all_threads=True, chain=chain)
-        self._registered.append(number)
 
 
 _made: CrashStacks | None = None
+_parents: CrashStacks | None = None
 
 
 def crash_stacks() -> CrashStacks:
     """The one of this process."""
     global _made
     if _made is None:
-        _made = CrashStacks()
-        os.register_at_fork(after_in_child=_forget)
+        _made = CrashStacks(inherited=_parents is not None and _parents.at_a_crash)
+        if _parents is None:
+            os.register_at_fork(after_in_child=_forget)
     return _made
 
 
 def _forget() -> None:
-    global _made
+    global _made, _parents
     if _made is not None:
         _made.forget()
-        _made = None
+        # Kept: the handlers in C still write to its file.
+        _made, _parents = None, _made

@@ -2,72 +2,19 @@
 
 import functools
 import os
-import threading
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import keras
 
 from tb_health_plugin.events import facts
-from tb_health_plugin.events.attempt import new_attempt_directory
-from tb_health_plugin.recording.guard import Guard
-from tb_health_plugin.recording.process_end import ProcessEnd, on_process_end
-from tb_health_plugin.recording.recorder import PERIOD_SECONDS, Recorder
+from tb_health_plugin.recording.attempts import Attempt, attempt_for
+from tb_health_plugin.recording.recorder import PERIOD_SECONDS
 from tb_health_plugin.writing.phases import Phase
 
 _WHAT = "steps and epochs"
 _STEPS_TO_COMPILE = 2
-
-# Attempts of this process by log directory: a second callback for the same
-# directory goes on with the story instead of beginning another one.
-_attempts: dict[Path, "_Attempt"] = {}
-_attempts_lock = threading.Lock()
-
-
-class _Attempt:
-    """What the callbacks of one process and log directory share."""
-
-    def __init__(self, logdir: Path, period_seconds: float, watcher: bool) -> None:
-        self.pid = os.getpid()
-        self.recorder = Recorder(
-            logdir,
-            new_attempt_directory(logdir),
-            period_seconds=period_seconds,
-            watcher=watcher,
-        )
-        self.guard = Guard(self.recorder.recording_stopped)
-        self.trainings = 0
-        self.under_way = False
-        on_process_end(self._ended)
-
-    def _ended(self, end: ProcessEnd) -> None:
-        step = self.recorder.progress.step
-        with self.guard.protect("the end of the run"):
-            self.recorder.close(
-                facts.RunEnded(
-                    wall_time=end.happened_at,
-                    step=step,
-                    reason=end.reason,
-                    exception=end.exception,
-                    message=end.message,
-                    text=end.text,
-                    file=end.file,
-                    line=end.line,
-                    last_step=step,
-                    training_under_way=self.under_way,
-                )
-            )
-
-
-def _attempt_for(logdir: Path, period_seconds: float, watcher: bool) -> _Attempt:
-    with _attempts_lock:
-        attempt = _attempts.get(logdir)
-        # After a fork the parent's attempt is not ours to write to.
-        if attempt is None or attempt.pid != os.getpid():
-            attempt = _attempts[logdir] = _Attempt(logdir, period_seconds, watcher)
-        return attempt
 
 
 def _safely(method: Callable[..., None]) -> Any:
@@ -116,8 +63,14 @@ class HealthCallback(keras.callbacks.Callback):
             raise ValueError(
                 f"period_seconds={period_seconds!r} must be a number above 0"
             )
-        directory = Path(os.path.abspath(Path(logdir).expanduser()))
-        self._attempt = _attempt_for(directory, period_seconds, watcher)
+        self._attempt = attempt_for(
+            logdir, period_seconds=period_seconds, watcher=watcher
+        )
+        self._logdir = os.fspath(logdir)
+        self._options: dict[str, Any] = {
+            "period_seconds": period_seconds,
+            "watcher": watcher,
+        }
         self._training: int | None = None
         self._epoch = 0
         self._epochs_done = 0
@@ -125,6 +78,10 @@ class HealthCallback(keras.callbacks.Callback):
         self._epoch_first_step = 0
         self._first_step = 0
         self._phase_before = Phase.NOT_TRAINING
+
+    def __reduce__(self) -> Any:
+        """A copy records into the same attempt; tuners copy callbacks per trial."""
+        return functools.partial(HealthCallback, **self._options), (self._logdir,)
 
     @_safely
     def on_train_begin(self, logs: Mapping[str, Any] | None = None) -> None:
@@ -215,6 +172,10 @@ class HealthCallback(keras.callbacks.Callback):
                 epochs_done=self._epochs_done,
             )
         )
+
+    def records_into(self, attempt: Attempt) -> bool:
+        """True if it is this recording that gets the steps."""
+        return self._attempt is attempt
 
     def _record_training_start(self, initial_epoch: int) -> None:
         recorder = self._attempt.recorder

@@ -5,7 +5,9 @@ What bypasses Python (SIGKILL, a crash in native code, `os._exit`) is not seen h
 """
 
 import atexit
+import contextlib
 import os
+import re
 import sys
 import threading
 import time
@@ -41,6 +43,9 @@ class ProcessEnd:
     line: int | None = None
 
 
+# Keras colours parts of its messages.
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
 _listeners: list[Callable[[ProcessEnd], None]] = []
 _installed_in: int | None = None
 _seen: ProcessEnd | None = None
@@ -57,6 +62,15 @@ def on_process_end(listener: Callable[[ProcessEnd], None]) -> None:
     atexit.register(_at_exit)
 
 
+def ended_by_exception(error: BaseException, trace: TracebackType | None) -> None:
+    """Notes an exception that is about to end this process.
+
+    For whoever runs the program: a program may replace `sys.excepthook`.
+    """
+    if os.getpid() == _installed_in:
+        _tell(_end_by_exception(type(error), error, trace))
+
+
 class _ExceptHook:
     """Notes the exception, then does what would have been done without us."""
 
@@ -70,7 +84,8 @@ class _ExceptHook:
         trace: TracebackType | None,
     ) -> None:
         if os.getpid() == _installed_in and _is_main_thread():
-            _tell(_end_by_exception(kind, error, trace))
+            with contextlib.suppress(Exception):
+                _tell(_end_by_exception(kind, error, trace))
         self._before(kind, error, trace)
 
 
@@ -86,11 +101,19 @@ def _end_by_exception(
         reason="interrupted" if issubclass(kind, KeyboardInterrupt) else "exception",
         happened_at=time.time(),
         exception=kind.__name__,
-        message=str(error),
+        message=_message(error),
         text="".join(traceback.format_exception(kind, error, trace)),
         file=frame.filename if frame else None,
         line=frame.lineno if frame else None,
     )
+
+
+def _message(error: BaseException) -> str:
+    """What it says, without colours; an exception may even fail to say that."""
+    try:
+        return _COLOUR.sub("", str(error))
+    except Exception:  # noqa: BLE001 - the program's own code runs here
+        return ""
 
 
 def _at_exit() -> None:

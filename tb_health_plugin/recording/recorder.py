@@ -18,6 +18,7 @@ from tb_health_plugin.recording.crash_stacks import crash_stacks
 from tb_health_plugin.recording.guard import warn
 from tb_health_plugin.recording.watcher_start import start_watcher
 from tb_health_plugin.writing.black_box import (
+    RELEASED,
     THREAD,
     WATCHER,
     BlackBox,
@@ -125,11 +126,6 @@ class Recorder:
             facts.RecordingStopped(wall_time=now, step=step, what=what, why=why)
         )
 
-    def set_last_words(self, fact: facts.Fact) -> None:
-        """Leaves a fact that is written if the process ends with no other word."""
-        if self._live:
-            self._box.set_last_words(encode_fact(fact))
-
     def close(self, last: facts.RunEnded) -> None:
         """Hands the last fact over, and sees to it that somebody writes it."""
         if not self._live:
@@ -140,6 +136,16 @@ class Recorder:
         # The watcher writes after our end. A thread of ours must do it before.
         if self._box.owner != WATCHER:
             self._thread.join(LAST_WORDS_SECONDS)
+
+    def release(self, last: facts.RunEnded) -> None:
+        """Ends the recording although the process goes on."""
+        if self._live:
+            self.record(last)
+            self._live = False
+            # A thread of ours sees this and ends; the watcher looks at the box.
+            self._stop.set()
+            if self._box.owner == WATCHER:
+                self._box.owner = RELEASED
 
     def _keep(self, watcher: bool) -> None:
         """Runs in the thread: starts the watcher, and does its work without one."""
@@ -160,7 +166,11 @@ class Recorder:
             if self._stop.is_set() and time.monotonic() - began > LAST_WORDS_SECONDS:
                 return "the watcher did not start before the program ended"
             time.sleep(0.02)
+        complaint = ""
         while not self._stop.wait(self._period_seconds):
+            if self._box.complaint() != complaint:
+                complaint = self._box.complaint()
+                warn("for now", complaint)
             if time.monotonic() - self._box.watcher_beat_at > LOST_AFTER_SECONDS:
                 return "the watcher was lost"
         return ""

@@ -13,6 +13,19 @@ from typing import Any
 _START_TICKS = 19
 _PACKAGES = ("tensorboard-plugin-health", "tensorflow", "keras", "tensorboard")
 
+# What the launcher told us about itself; None if it did not start this process.
+_kept_output: str | None = None
+
+
+def started_by_launcher(kept_output: str) -> None:
+    """The launcher tells the end, and keeps the tail of standard error.
+
+    Args:
+        kept_output: Where it keeps that; empty if standard error is left alone.
+    """
+    global _kept_output
+    _kept_output = kept_output
+
 
 def start_fields(now: float) -> dict[str, Any]:
     """What this process knows of itself, as fields of `facts.RunStarted`."""
@@ -45,7 +58,9 @@ def start_ticks(pid: int, root: Path = Path("/")) -> int | None:
 
 
 def terminal() -> str:
-    """The terminal that standard error goes to; empty if it is none."""
+    """The terminal to say the end to; empty if there is none, or others say it."""
+    if _kept_output is not None:
+        return ""
     try:
         return os.ttyname(2)
     except OSError:
@@ -54,6 +69,8 @@ def terminal() -> str:
 
 def output_file() -> str:
     """The file that standard error goes to; empty if it is none."""
+    if _kept_output:
+        return _kept_output
     try:
         path = Path("/proc/self/fd/2").readlink()
         return str(path) if stat.S_ISREG(os.fstat(2).st_mode) else ""

@@ -1,6 +1,7 @@
 """Starts the watcher: a small Python of its own that never sees TensorFlow."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -23,6 +24,8 @@ _BOOT = (
     "main(*map(int, sys.argv[2:]))\n"
 )
 _BOOT_SECONDS = 10.0
+# Until it has a session of its own, a Ctrl-C meant for the program reaches it too.
+_NOT_FOR_IT = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP)
 
 
 def start_watcher(box: BlackBox, stacks_fd: int) -> str:
@@ -35,6 +38,8 @@ def start_watcher(box: BlackBox, stacks_fd: int) -> str:
         process_fd = -1
     fds = [fd for fd in (box.fd, stacks_fd, process_fd) if fd >= 0]
     command = [sys.executable, "-I", "-S", "-c", _BOOT, os.pathsep.join(_paths())]
+    # The new process inherits this.
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, _NOT_FOR_IT)
     try:
         boot = subprocess.Popen(
             [*command, str(box.fd), str(stacks_fd), str(process_fd)],
@@ -50,6 +55,7 @@ def start_watcher(box: BlackBox, stacks_fd: int) -> str:
     except (OSError, subprocess.SubprocessError) as error:
         return f"the watcher could not be started: {error}"
     finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         if process_fd >= 0:
             os.close(process_fd)
     return f"the watcher ended with status {status}" if status else ""

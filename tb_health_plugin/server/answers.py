@@ -192,8 +192,11 @@ def _add_progress(row: payloads.RunRow, attempt: Attempt, *, live: bool) -> None
     begun = attempt.last(facts.TrainingStarted)
     row["planned_epochs"] = begun.planned_epochs if begun else None
     row["epoch"] = _epoch_now(attempt)
-    row["peak_memory_bytes"] = _highest(table, "process_rss_bytes")
     limit = memory_limit(table)
+    # Compared with the limit beside it, so it must be what that limit counts.
+    limited = table.has("cgroup_memory_limit_bytes")
+    held = "cgroup_memory_used_bytes" if limited else "process_rss_bytes"
+    row["peak_memory_bytes"] = _highest(table, held)
     row["memory_limit_bytes"] = limit.value if limit else None
     waited, took = (_sum(table, n) for n in ("wait_seconds", "step_seconds"))
     row["data_wait_fraction"] = min(1.0, waited / took) if waited and took else None
@@ -385,11 +388,15 @@ def _incidents_of(attempt: Attempt) -> Iterator[payloads.IncidentPayload]:
                 "id": "",
                 "kind": end.reason or "stop",
                 "severity": "critical" if end.reason == "exception" else "info",
-                "message": ": ".join(filter(None, said)) or "Stopped",
+                "message": _first_line(": ".join(filter(None, said)) or "Stopped"),
                 "step": end.step,
                 "wall_time": end.happened_at or end.wall_time,
                 "text": end.text,
             }
+
+
+def _first_line(text: str) -> str:
+    return text.strip().split("\n", 1)[0]
 
 
 def _lanes(history: RunHistory) -> list[payloads.LanePayload]:

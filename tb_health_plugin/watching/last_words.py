@@ -1,11 +1,15 @@
 """What the trainer left behind: stacks from signal handlers, and its last output."""
 
+import fcntl
 import os
+import time
 from pathlib import Path
 
 # Enough for the stacks of some hundred threads, or the output of the last minutes.
 STACKS_BYTES = 48 << 10
 OUTPUT_BYTES = 8 << 10
+
+_COPIED_WITHIN_SECONDS = 1.0
 
 # How faulthandler begins when a process crashes.
 _CRASH = "Fatal Python error"
@@ -54,7 +58,22 @@ class LastWords:
 
     def output_tail(self) -> str:
         """The last lines of standard error."""
+        self._wait_for_the_launcher()
         return _tail(self._output_fd, OUTPUT_BYTES)
+
+    def _wait_for_the_launcher(self) -> None:
+        """The launcher holds a lock until it has copied the last bytes."""
+        deadline = time.monotonic() + _COPIED_WITHIN_SECONDS
+        while self._output_fd >= 0 and time.monotonic() < deadline:
+            try:
+                fcntl.flock(self._output_fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                time.sleep(0.01)
+            except OSError:
+                return
+            else:
+                fcntl.flock(self._output_fd, fcntl.LOCK_UN)
+                return
 
 
 def _open(path: str) -> int:

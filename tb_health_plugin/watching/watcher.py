@@ -7,11 +7,13 @@ from collections import deque
 
 from tb_health_plugin.collectors.collector import Watched
 from tb_health_plugin.events import facts
+from tb_health_plugin.watching.closing_words import say_the_end
+from tb_health_plugin.watching.forecasts import Forecasts, memory_held
 from tb_health_plugin.watching.last_words import LastWords
 from tb_health_plugin.watching.oom_kills import OomKills
 from tb_health_plugin.watching.process_status import WatchedProcess
 from tb_health_plugin.watching.stall_watch import StallWatch
-from tb_health_plugin.writing.black_box import WATCHER, BlackBox, Progress
+from tb_health_plugin.writing.black_box import RELEASED, WATCHER, BlackBox, Progress
 from tb_health_plugin.writing.phases import Phase
 from tb_health_plugin.writing.scribe import Scribe
 from tb_health_plugin.writing.terms import Terms
@@ -47,7 +49,13 @@ class Watcher:
         self._last_words = LastWords(stacks_fd, self._terms.output)
         self._memory: deque[tuple[float, float]] = deque()
         self._limit: float | None = None
-        self._scribe = Scribe(box, self._terms, recorded_by="watcher")
+        self._scribe = Scribe(
+            box,
+            self._terms,
+            recorded_by="watcher",
+            say=lambda what, why: box.complain(f"{what}: {why}"),
+        )
+        self._forecasts = Forecasts(self._scribe)
         self._stalls = StallWatch(
             box, self._terms, process_fd, self._last_words, self._scribe
         )
@@ -65,10 +73,15 @@ class Watcher:
                 self._stalls.look(now)
             if now >= next_sample:
                 self._remember_memory(now)
+                self._forecasts.look(now)
                 self._oom_kills.look(now)
                 next_sample = now + self._terms.period_seconds
             wait = min(DRAIN_SECONDS, next_sample - time.monotonic())
             ended = self._process.wait(wait)
+            if self._box.owner == RELEASED:
+                self._scribe.tick()
+                self._scribe.close()
+                return
         self._write_the_end()
 
     @property
@@ -78,8 +91,9 @@ class Watcher:
 
     def _remember_memory(self, now: float) -> None:
         numbers = self._scribe.numbers
-        if "process_rss_bytes" in numbers:
-            self._memory.append((now, numbers["process_rss_bytes"]))
+        held = memory_held(numbers)
+        if held is not None:
+            self._memory.append((now, held))
         while self._memory and self._memory[0][0] < now - PEAK_SECONDS:
             self._memory.popleft()
         self._limit = numbers.get(
@@ -90,7 +104,9 @@ class Watcher:
         status = self._process.status()
         self._oom_kills.look(time.monotonic())
         progress = self._box.progress()
-        self._scribe.tick(sample=False)
+        if self._is_writer:
+            # Where it stood when it died, for the lanes and the epoch.
+            self._scribe.tick()
         self._scribe.write(
             facts.ProcessEnded(
                 wall_time=time.time(),
@@ -100,7 +116,7 @@ class Watcher:
                 seen_by=status.seen_by,
                 cgroup_oom_kills=self._oom_kills.in_the_group(),
                 machine_oom_kills=self._oom_kills.on_the_machine(),
-                peak_rss_bytes=max((rss for _, rss in self._memory), default=None),
+                peak_memory_bytes=max((held for _, held in self._memory), default=None),
                 memory_limit_bytes=self._limit,
                 stacks=self._last_words.stacks() or None,
                 output_tail=self._last_words.output_tail() or None,
@@ -112,6 +128,9 @@ class Watcher:
         )
         self._scribe.tick(sample=False)
         self._scribe.close()
+        if status.signal is not None:
+            step = progress.step if progress else 0
+            say_the_end(self._terms, status.signal, step)
 
 
 def _silence(progress: Progress | None) -> float | None:

@@ -42,6 +42,9 @@ class AttemptFiles:
         self._records: EventFile | None = None
         self._samples: SampleFile | None = None
         self._roll_at = 0.0
+        # The training under way, told again in every new file of records.
+        self.training = b""
+        self._files_made = 0
 
     def ensure_open(self, now: float) -> None:
         """Makes sure that there are files to write to.
@@ -56,6 +59,9 @@ class AttemptFiles:
             self._directory.mkdir(parents=True, exist_ok=True)
             self._records = EventFile(self._free_path("records"), now=now)
             self._records.append_raw(self._start, sync=True)
+            if self._files_made and self.training:
+                self._records.append_raw(self.training)
+            self._files_made += 1
         if self._samples is not None and now >= self._roll_at:
             self._samples.close()
             self._samples = None

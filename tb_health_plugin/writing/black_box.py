@@ -21,14 +21,14 @@ from dataclasses import dataclass
 _MAGIC = b"TBHEALTH"
 _VERSION = 1
 
-# Layout: a head, two slots for progress, the terms, last words, the ring of facts.
+# Layout: a head, two slots for progress, the terms, a complaint, the ring of facts.
 _HEAD = struct.Struct("<8sII")
 _WRITTEN_AT, _TAKEN_AT, _DROPPED_AT = 16, 24, 32
 _OWNER_AT, _BEAT_AT = 40, 48
 _PROGRESS_AT, _PROGRESS_BYTES = 128, 128
 _TERMS_AT, _TERMS_BYTES = 4_096, 60 << 10
-_LAST_WORDS_AT, _LAST_WORDS_BYTES = 64 << 10, 128 << 10
-_RING_AT = _LAST_WORDS_AT + _LAST_WORDS_BYTES
+_COMPLAINT_AT, _COMPLAINT_BYTES = 64 << 10, 4 << 10
+_RING_AT = _COMPLAINT_AT + _COMPLAINT_BYTES
 # Facts wait here for a second at most; a thousand of them fit.
 RING_BYTES = 1 << 20
 _SIZE = _RING_AT + RING_BYTES
@@ -38,8 +38,8 @@ _SECONDS = struct.Struct("<d")
 _PROGRESS = struct.Struct("<QqdddddqQ")
 _RECORD = struct.Struct("<II")
 
-# Who takes facts out and writes them.
-WATCHER, THREAD = 1, 2
+# Who takes facts out and writes them. RELEASED: nobody any more, the story is told.
+WATCHER, THREAD, RELEASED = 1, 2, 3
 
 
 @dataclass(slots=True)
@@ -125,9 +125,9 @@ class BlackBox:
         """Tells the writer what to write, and where; once, before it starts."""
         self._set_text(_TERMS_AT, _TERMS_BYTES, terms)
 
-    def set_last_words(self, record: bytes) -> None:
-        """Leaves a record for the very end. Needs no lock: safe in a signal handler."""
-        self._set_text(_LAST_WORDS_AT, _LAST_WORDS_BYTES, record)
+    def complaint(self) -> str:
+        """What the writer has to say to a person; empty if nothing."""
+        return self._text(_COMPLAINT_AT, _COMPLAINT_BYTES).decode("utf-8", "replace")
 
     # The writer's side
 
@@ -160,9 +160,10 @@ class BlackBox:
     def terms(self) -> bytes:
         return self._text(_TERMS_AT, _TERMS_BYTES)
 
-    def last_words(self) -> bytes:
-        """What was left for the very end; empty if nothing whole was."""
-        return self._text(_LAST_WORDS_AT, _LAST_WORDS_BYTES)
+    def complain(self, text: str) -> None:
+        """Has the trainer say something in the user's log."""
+        data = text.encode("utf-8", "replace")[: _COMPLAINT_BYTES - _RECORD.size]
+        self._set_text(_COMPLAINT_AT, _COMPLAINT_BYTES, data)
 
     @property
     def dropped(self) -> int:
@@ -171,7 +172,7 @@ class BlackBox:
 
     @property
     def owner(self) -> int:
-        """Who writes: 0 (nobody yet), WATCHER or THREAD."""
+        """Who writes: 0 (nobody yet), WATCHER, THREAD or RELEASED."""
         return self._count(_OWNER_AT)
 
     @owner.setter

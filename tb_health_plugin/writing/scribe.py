@@ -11,7 +11,7 @@ from pathlib import Path
 from tb_health_plugin.collectors import available_collectors
 from tb_health_plugin.collectors.collector import Watched
 from tb_health_plugin.collectors.schedule import Schedule
-from tb_health_plugin.events import columns, facts
+from tb_health_plugin.events import columns, facts, tags
 from tb_health_plugin.events.event_file import encode_fact
 from tb_health_plugin.writing.attempt_files import AttemptFiles
 from tb_health_plugin.writing.black_box import BlackBox
@@ -22,6 +22,8 @@ RETRY_SECONDS = 5.0
 # Facts kept while the disk fails; more than that means it will not come back.
 MOST_KEPT = 10_000
 
+# Marks the fact without which a file would not tell that there was a training.
+_TRAINING_STARTED = tags.TRAINING_STARTED.encode()
 _PROGRESS = tuple(column.name for column in columns.PROGRESS)
 
 
@@ -76,7 +78,10 @@ class Scribe:
     def tick(self, *, sample: bool = True) -> None:
         """Writes what was handed over and, if asked, one sample. Never raises."""
         now = time.time()
-        self._kept.extend((record, False) for record in self._box.take())
+        for record in self._box.take():
+            if _TRAINING_STARTED in record:
+                self._files.training = record
+            self._kept.append((record, False))
         self._tell_dropped(now)
         if sample:
             self.numbers = self._sample()

@@ -14,6 +14,20 @@ from tb_health_plugin.reading.table import TIME
 GONE = Life(alive=False, because="Process 1 is gone.")
 GIB = float(1 << 30)
 
+# As a real crash looked: our own thread first, then the one that crashed.
+CRASH = """Fatal Python error: Segmentation fault
+
+Thread 0x00007f1c2bfff6c0 (most recent call first):
+  File "/usr/lib/python3.11/threading.py", line 331 in wait
+  File "/usr/lib/python3.11/threading.py", line 982 in run
+
+Current thread 0x00007f1d9a2b3740 (most recent call first):
+  File "/usr/lib/python3.11/ctypes/__init__.py", line 519 in string_at
+  File "/home/ana/train.py", line 26 in on_train_batch_end
+  File "/usr/lib/python3.11/site-packages/keras/src/trainer.py", line 377 in fit
+  File "/home/ana/train.py", line 60 in <module>
+"""
+
 
 def story(
     *more: facts.Fact, trained: bool = True, limit: float | None = None, **seen
@@ -40,7 +54,7 @@ class TestSigkill:
         told = self.killed(
             cgroup_oom_kills=1,
             machine_oom_kills=1,
-            peak_rss_bytes=0.9 * GIB,
+            peak_memory_bytes=0.9 * GIB,
             limit=GIB,
         )
 
@@ -58,7 +72,7 @@ class TestSigkill:
         told = self.killed(
             cgroup_oom_kills=0,
             machine_oom_kills=1,
-            peak_rss_bytes=15 * GIB,
+            peak_memory_bytes=15 * GIB,
             memory_limit_bytes=16 * GIB,
         )
 
@@ -67,7 +81,7 @@ class TestSigkill:
 
     def test_somebody_was_killed_but_perhaps_not_for_us(self):
         told = self.killed(
-            machine_oom_kills=1, peak_rss_bytes=GIB, memory_limit_bytes=16 * GIB
+            machine_oom_kills=1, peak_memory_bytes=GIB, memory_limit_bytes=16 * GIB
         )
 
         assert (told.verdict.id, told.verdict.confidence) == ("host_oom", "possible")
@@ -76,7 +90,7 @@ class TestSigkill:
         told = self.killed(
             cgroup_oom_kills=0,
             machine_oom_kills=0,
-            peak_rss_bytes=15.9 * GIB,
+            peak_memory_bytes=15.9 * GIB,
             memory_limit_bytes=16 * GIB,
         )
 
@@ -99,7 +113,7 @@ class TestSigkill:
         (signal.SIGFPE, "native_crash", "died", "arithmetic fault"),
         (signal.SIGILL, "native_crash", "died", "illegal instruction"),
         (signal.SIGTERM, "preempted", "ended_early", "Asked to stop"),
-        (signal.SIGHUP, "killed_outside", "ended_early", "terminal"),
+        (signal.SIGHUP, "killed_outside", "ended_early", "SIGHUP"),
         (signal.SIGINT, "user_interrupt", "ended_early", "Ctrl-C"),
         (signal.SIGUSR1, "killed_outside", "ended_early", "SIGUSR1"),
         (63, "killed_outside", "ended_early", "signal 63"),
@@ -114,14 +128,10 @@ def test_other_signals(number: int, verdict: str, state: str, words: str):
 
 
 def test_a_crash_names_the_line_of_python_it_came_from():
-    stacks = (
-        "Fatal Python error: Segmentation fault\n\nCurrent thread 0x1 (most recent "
-        'call first):\n  File "train.py", line 7 in step\n  File "train.py", line 9\n'
-    )
+    told = story(signal=signal.SIGSEGV, stacks=CRASH)
 
-    told = story(signal=signal.SIGSEGV, stacks=stacks)
-
-    assert '"train.py", line 7 in step' in told.verdict.evidence[1].text
+    assert told.verdict.place == {"file": "/home/ana/train.py", "line": 26}
+    assert "train.py, line 26" in told.verdict.evidence[1].text
 
 
 def test_an_exit_that_python_did_not_see():
@@ -139,10 +149,21 @@ def test_an_orderly_exit_tells_its_status():
     assert told.verdict.evidence[0].text == "The process exited with status 7."
 
 
-def test_a_kill_after_the_training_had_finished_is_no_failure():
+def test_a_kill_right_after_the_training_is_told_beside_it():
     done = facts.TrainingEnded(wall_time=8.0, step=1_234, training=0, epochs_done=3)
 
-    assert story(done, signal=signal.SIGKILL).state == "finished"
+    told = story(done, signal=signal.SIGKILL)
+
+    assert (told.state, told.severity) == ("finished", "warning")
+    assert told.headline == (
+        "The training finished at step 1,234, then the program was ended (SIGKILL)"
+    )
+
+
+def test_a_kill_long_after_the_training_is_another_story():
+    done = facts.TrainingEnded(wall_time=-99.0, step=1_234, training=0, epochs_done=3)
+
+    assert story(done, signal=signal.SIGKILL).severity == "info"
 
 
 def test_what_python_reported_comes_before_the_signal():

@@ -85,6 +85,46 @@ class TestFinished:
         assert story(START, BEGUN, returned()).state == "finished"
 
 
+class TestShortEpochs:
+    def epochs(self, *steps: int) -> list[facts.EpochEnded]:
+        made, first = [], 0
+        for number, count in enumerate(steps):
+            made.append(
+                facts.EpochEnded(
+                    wall_time=5.0,
+                    training=0,
+                    epoch=number,
+                    first_step=first,
+                    last_step=first + count,
+                    planned_steps=20,
+                )
+            )
+            first += count
+        return made
+
+    def test_an_input_that_ran_out_is_told_with_planned_and_done(self):
+        told = story(START, BEGUN, *self.epochs(20, 12, 20), returned())
+
+        assert told.verdict.id == "data_exhausted"
+        assert told.headline == ("The input ran out: 52 of 60 planned steps were run")
+        assert told.verdict.evidence[0].text == "Epoch 2 had 12 of 20 planned steps."
+
+    def test_full_epochs_are_as_planned(self):
+        assert story(START, BEGUN, *self.epochs(20, 20, 20), returned()).verdict is None
+
+    def test_a_last_epoch_that_a_callback_cut_proves_nothing(self):
+        told = story(START, BEGUN, *self.epochs(20, 20, 7), returned())
+
+        assert told.verdict is None
+
+    def test_an_epoch_without_a_plan_cannot_be_short(self):
+        unplanned = facts.EpochEnded(
+            wall_time=5.0, training=0, epoch=0, first_step=0, last_step=5
+        )
+
+        assert story(START, BEGUN, unplanned, returned()).verdict is None
+
+
 class TestFailed:
     ERROR = ended(
         "exception",
@@ -111,10 +151,23 @@ class TestFailed:
 
         assert told.headline == "Stopped by ValueError before the training began"
 
-    def test_after_the_training(self):
+    def test_right_after_the_training(self):
         told = story(START, BEGUN, returned(), self.ERROR)
 
-        assert told.headline == "Stopped by ValueError after the training (step 1,234)"
+        assert told.headline == (
+            "The training finished at step 1,234, then ValueError stopped the program"
+        )
+        assert (told.state, told.severity) == ("finished", "warning")
+        assert told.verdict.id == "code_error"
+
+    def test_long_after_the_training_it_is_another_story(self):
+        late = facts.RunEnded(
+            wall_time=500.0, step=1_234, reason="exception", exception="ValueError"
+        )
+
+        told = story(START, BEGUN, returned(), late)
+
+        assert (told.state, told.severity) == ("finished", "info")
 
     def test_ctrl_c_is_no_failure(self):
         told = story(START, BEGUN, STEP_7, ended("interrupted"))

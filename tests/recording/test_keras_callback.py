@@ -1,16 +1,19 @@
 """The one line, on real small trainings in this process."""
 
+import copy
 import functools
 import math
+import pickle
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from demo.tensorboard_server import wait_until
 from tb_health_plugin.events import facts
 from tb_health_plugin.reading.attempt_reader import AttemptReader
 from tb_health_plugin.reading.run_history import Attempt
-from tb_health_plugin.recording import keras_callback, process_end
+from tb_health_plugin.recording import attempts, keras_callback, process_end
 from tb_health_plugin.recording.process_end import ProcessEnd
 
 keras = pytest.importorskip("keras")
@@ -22,7 +25,7 @@ STEPS = 8
 @pytest.fixture(autouse=True)
 def own_process(monkeypatch):
     """Each test is a process of its own as far as attempts go."""
-    monkeypatch.setattr(keras_callback, "_attempts", {})
+    monkeypatch.setattr(attempts, "_attempts", {})
     monkeypatch.setattr(process_end, "_listeners", [])
     monkeypatch.setattr(process_end, "_seen", None)
     yield
@@ -201,6 +204,40 @@ class TestDoNoHarm:
         again = keras.models.load_model(tmp_path / "model.keras")
         assert again.count_params() == 5
         assert keras.models.clone_model(model).count_params() == 5
+
+
+class TestCopies:
+    """Tuners copy callbacks for each trial."""
+
+    @pytest.mark.parametrize(
+        "copied", [copy.deepcopy, lambda c: pickle.loads(pickle.dumps(c))]
+    )
+    def test_a_copy_records_into_the_same_attempt(self, tmp_path: Path, copied):
+        callback = HealthCallback(tmp_path)
+
+        assert copied(callback)._attempt is callback._attempt
+
+
+class TestASweep:
+    def test_a_recording_ends_when_the_next_one_begins(
+        self, tmp_path: Path, model, data
+    ):
+        for trial in ("a", "b"):
+            fit(model, data, HealthCallback(tmp_path / trial))
+
+        wait_until(lambda: read(tmp_path / "a").last(facts.RunEnded))
+        assert read(tmp_path / "a").last(facts.RunEnded).reason == "finished"
+        assert read(tmp_path / "b").last(facts.RunEnded) is None
+
+    def test_two_trainings_at_once_both_go_on(self, tmp_path: Path, model, data):
+        first = HealthCallback(tmp_path / "a")
+        first.set_model(model)
+        first.on_train_begin()
+        first.on_epoch_begin(0)
+
+        HealthCallback(tmp_path / "b")
+
+        assert HealthCallback(tmp_path / "a")._attempt is first._attempt
 
 
 class TestWrongInput:

@@ -116,7 +116,7 @@ def test_a_kill_for_memory_is_told_from_any_other(tmp_path: Path):
     seen = attempt.last(facts.ProcessEnded)
     assert seen.memory_limit_bytes == LIMIT_BYTES
     # The kill freed the memory: the peak of the last minute still shows it.
-    assert seen.peak_rss_bytes > 0.5 * LIMIT_BYTES
+    assert seen.peak_memory_bytes > 0.5 * LIMIT_BYTES
 
 
 def test_a_child_of_the_trainer_that_dies_is_not_the_trainer(tmp_path: Path):
@@ -202,3 +202,50 @@ def test_a_program_that_waits_for_any_child_never_meets_the_watcher(tmp_path: Pa
 
     assert tell(wait_for_end(tmp_path), GONE).state == "finished"
     assert read(tmp_path).start.recorded_by == "watcher"
+
+
+def test_a_child_keeps_what_the_program_set_up_after_us(tmp_path: Path):
+    program = (
+        "import faulthandler, os, signal, sys\n"
+        "from pathlib import Path\n"
+        "from tests.watching.trainer import start, finish\n"
+        "recorder = start(Path(sys.argv[1]))\n"
+        "signal.signal(signal.SIGTERM, lambda *_: os._exit(42))\n"
+        "faulthandler.enable()\n"
+        "child = os.fork()\n"
+        "if not child:\n"
+        "    assert faulthandler.is_enabled()\n"
+        "    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "_, status = os.waitpid(child, 0)\n"
+        "finish(recorder)\n"
+        "sys.exit(os.waitstatus_to_exitcode(status))\n"
+    )
+    done = subprocess.run(
+        [*command(tmp_path, "")[:1], "-c", program, str(tmp_path)],
+        cwd=ROOT,
+        check=False,
+    )
+
+    assert done.returncode == 42
+    assert wait_for_end(tmp_path).last(facts.ProcessEnded).exit_code == 42
+
+
+def test_an_exception_that_cannot_say_what_it_is(tmp_path: Path):
+    program = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from tests.watching.trainer import start\n"
+        "class Bad(Exception):\n"
+        "    def __str__(self): raise RuntimeError\n"
+        "recorder = start(Path(sys.argv[1]))\n"
+        "raise Bad\n"
+    )
+    done = subprocess.run(
+        [*command(tmp_path, "")[:1], "-c", program, str(tmp_path)],
+        capture_output=True,
+        cwd=ROOT,
+        check=False,
+    )
+
+    assert b"Error in sys.excepthook" not in done.stderr
+    assert wait_for_end(tmp_path).last(facts.RunEnded).exception == "Bad"

@@ -96,20 +96,22 @@ def test_a_record_with_a_wrong_checksum_is_not_taken(box: BlackBox):
     assert list(box.take()) == [b"good", b"good again"]
 
 
-def test_last_words_are_the_last_ones(box: BlackBox):
-    assert box.last_words() == b""
-    box.set_last_words(b"first")
-    box.set_last_words(b"second")
+def test_a_complaint_reaches_the_other_side(box: BlackBox):
+    assert box.complaint() == ""
+    box.complain("the disk is full")
 
-    assert box.last_words() == b"second"
+    assert box.complaint() == "the disk is full"
 
 
-def test_last_words_that_are_too_long_are_refused(box: BlackBox):
-    box.set_last_words(b"kept")
+def test_a_long_complaint_is_cut(box: BlackBox):
+    box.complain("ü" * 10_000)
 
+    assert 1_000 < len(box.complaint()) < 4_000
+
+
+def test_terms_that_are_too_long_are_refused(box: BlackBox):
     with pytest.raises(ValueError, match="do not fit"):
-        box.set_last_words(b"x" * 1_000_000)
-    assert box.last_words() == b"kept"
+        box.set_terms(b"x" * 1_000_000)
 
 
 def test_the_terms_are_read_as_they_were_set(box: BlackBox):
