@@ -24,7 +24,7 @@ def say_the_end(terms: Terms, number: int, step: int) -> None:
             terms.terminal, os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC
         )
         try:
-            os.write(terminal, text.replace("\n", "\r\n").encode("utf-8", "replace"))
+            os.write(terminal, text.encode("utf-8", "replace"))
         finally:
             os.close(terminal)
 
