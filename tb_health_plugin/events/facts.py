@@ -150,13 +150,11 @@ class StallEnded(Fact):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChildEnded(Fact):
-    """A process that the trainer started ended before it, and not by itself."""
+    """A signal ended a process of the trainer, while the trainer went on."""
 
     pid: int | None = None
     name: str | None = None
     signal: int | None = None
-    exit_code: int | None = None
-    oom_kills: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

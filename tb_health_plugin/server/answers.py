@@ -363,7 +363,10 @@ def _incidents_of(attempt: Attempt) -> Iterator[payloads.IncidentPayload]:
             "id": "",
             "kind": "child_ended",
             "severity": "warning",
-            "message": f"Process {child.pid} ({child.name}) ended before the training",
+            "message": (
+                f"Process {child.pid} ({child.name}), started by the training, was "
+                f"ended by signal {child.signal}"
+            ),
             "step": child.step,
             "wall_time": child.wall_time,
             "text": None,

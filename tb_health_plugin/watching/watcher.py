@@ -7,6 +7,7 @@ from collections import deque
 
 from tb_health_plugin.collectors.collector import Watched
 from tb_health_plugin.events import facts
+from tb_health_plugin.watching.children import Children
 from tb_health_plugin.watching.closing_words import say_the_end
 from tb_health_plugin.watching.forecasts import Forecasts, memory_held
 from tb_health_plugin.watching.last_words import LastWords
@@ -56,6 +57,7 @@ class Watcher:
             say=lambda what, why: box.complain(f"{what}: {why}"),
         )
         self._forecasts = Forecasts(self._scribe)
+        self._children = Children(self._terms.pid, self._scribe)
         self._stalls = StallWatch(
             box, self._terms, process_fd, self._last_words, self._scribe
         )
@@ -74,6 +76,7 @@ class Watcher:
             if now >= next_sample:
                 self._remember_memory(now)
                 self._forecasts.look(now)
+                self._children.look(now)
                 self._oom_kills.look(now)
                 next_sample = now + self._terms.period_seconds
             wait = min(DRAIN_SECONDS, next_sample - time.monotonic())

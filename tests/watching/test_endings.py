@@ -249,3 +249,42 @@ def test_an_exception_that_cannot_say_what_it_is(tmp_path: Path):
 
     assert b"Error in sys.excepthook" not in done.stderr
     assert wait_for_end(tmp_path).last(facts.RunEnded).exception == "Bad"
+
+
+@pytest.mark.parametrize(
+    ("ends", "expected"), [("SIGKILL", [9]), ("SIGTERM", []), ("exit", [])]
+)
+def test_a_worker_that_is_killed_while_the_training_goes_on(
+    tmp_path: Path, ends: str, expected: list[int]
+):
+    program = (
+        "import os, signal, sys, time\n"
+        "from pathlib import Path\n"
+        "from tests.watching.trainer import start, train, finish\n"
+        "child = os.fork()\n"
+        "if not child:\n"
+        "    sys.stdin.read()\n"
+        "    if sys.argv[2] == 'exit': os._exit(0)\n"
+        "    os.kill(os.getpid(), signal.Signals[sys.argv[2]])\n"
+        "recorder = start(Path(sys.argv[1]))\n"
+        "train(recorder, 500)\n"
+        "print('trained', flush=True)\n"
+        "os.waitpid(child, 0)\n"
+        "train(recorder, 500)\n"
+        "finish(recorder)\n"
+    )
+    trainer_process = subprocess.Popen(
+        [*command(tmp_path, "")[:1], "-c", program, str(tmp_path), ends],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=ROOT,
+    )
+    while b"trained" not in trainer_process.stdout.readline():
+        pass
+    trainer_process.communicate()
+
+    attempt = wait_for_end(tmp_path)
+
+    assert trainer_process.returncode == 0
+    assert [child.signal for child in attempt.all(facts.ChildEnded)] == expected
+    assert tell(attempt, GONE).state == "finished"
