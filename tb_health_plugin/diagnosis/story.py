@@ -45,7 +45,7 @@ def tell(attempt: Attempt, life: Life) -> Story:
     if end is None:
         return _vanished(attempt, life, seen)
     if not attempt.all(facts.TrainingStarted):
-        return _without_training()
+        return _without_training(seen)
     return _left(attempt, seen)
 
 
@@ -192,7 +192,15 @@ def _vanished(attempt: Attempt, life: Life, seen: facts.ProcessEnded | None) -> 
     return _story("died", "Cause unknown", verdict)
 
 
-def _without_training() -> Story:
+def _without_training(seen: facts.ProcessEnded | None) -> Story:
+    status = seen.exit_code if seen else None
+    if status:
+        return Story(
+            state="ended_early",
+            chip="Ended itself",
+            severity="warning",
+            headline=f"The program ended{_with(status)} before a training began",
+        )
     return Story(
         state="unknown",
         chip="No training",

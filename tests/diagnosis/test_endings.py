@@ -186,3 +186,18 @@ def test_killed_before_the_training_began():
     told = story(trained=False, signal=signal.SIGKILL, cgroup_oom_kills=1)
 
     assert told.headline.endswith("lack of memory before the training began")
+
+
+def test_a_bad_status_before_a_training_is_told():
+    ended = facts.RunEnded(wall_time=8.0, reason="finished")
+
+    told = story(ended, trained=False, exit_code=7)
+
+    assert told.headline == "The program ended with status 7 before a training began"
+    assert told.severity == "warning"
+
+
+def test_a_good_status_without_a_training_is_no_trouble():
+    ended = facts.RunEnded(wall_time=8.0, reason="finished")
+
+    assert story(ended, trained=False, exit_code=0).severity == "info"
