@@ -50,7 +50,7 @@ def by_signal(
     if number == signal.SIGTERM:
         return _asked_to_stop(where, at)
     if number == signal.SIGINT:
-        return _interrupted(where, at)
+        return interrupted(where, at, "The process was ended by SIGINT.")
     return _other(number, where, at)
 
 
@@ -190,16 +190,23 @@ def _asked_to_stop(where: str, at: Moment) -> Ending:
     return Ending("ended_early", "Ended from outside", verdict)
 
 
-def _interrupted(where: str, at: Moment) -> Ending:
+def interrupted(where: str, at: Moment, seen: str) -> Ending:
+    """Somebody wanted it to stop.
+
+    Args:
+        where: Where in the run, as the rest of a sentence.
+        at: When it was.
+        seen: How we know, as a sentence.
+    """
     verdict = Verdict(
         id="user_interrupt",
         severity="info",
         confidence="proven",
         headline=f"Stopped by Ctrl-C {where}",
-        because="The exit signal says so.",
+        because="The end says so itself.",
         cause_at=at,
         stopped_at=at,
-        evidence=(Evidence(text="The process was ended by SIGINT.", at=at),),
+        evidence=(Evidence(text=seen, at=at),),
     )
     return Ending("ended_early", "Stopped by hand", verdict)
 

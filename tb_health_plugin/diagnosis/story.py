@@ -93,18 +93,10 @@ def _by_exception(attempt: Attempt, end: facts.RunEnded) -> Story:
 
 
 def _by_hand(attempt: Attempt) -> Story:
-    at = stopped_at(attempt)
-    verdict = Verdict(
-        id="user_interrupt",
-        severity="info",
-        confidence="proven",
-        headline=f"Stopped by Ctrl-C {where(attempt)}",
-        because="Python reported KeyboardInterrupt as it ended the program.",
-        cause_at=at,
-        stopped_at=at,
-        evidence=(Evidence(text="KeyboardInterrupt ended the program.", at=at),),
+    ending = endings.interrupted(
+        where(attempt), stopped_at(attempt), "KeyboardInterrupt ended the program."
     )
-    return _story("ended_early", "Stopped by hand", verdict)
+    return _story(ending.state, ending.chip, ending.verdict)
 
 
 def _by_signal(attempt: Attempt, seen: facts.ProcessEnded, number: int) -> Story:

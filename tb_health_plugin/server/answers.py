@@ -2,7 +2,6 @@
 
 import math
 import os
-from collections.abc import Iterator
 
 from tb_health_plugin.diagnosis.verdict import Moment, Verdict
 from tb_health_plugin.events import facts
@@ -11,6 +10,7 @@ from tb_health_plugin.reading.run_history import Attempt, RunHistory
 from tb_health_plugin.reading.table import Table, measured
 from tb_health_plugin.server import payloads
 from tb_health_plugin.server.errors import NotFound, RequestError
+from tb_health_plugin.server.incidents import incidents
 from tb_health_plugin.server.lanes import drawn_lanes, memory_limit
 from tb_health_plugin.server.view import ToldRun, View
 
@@ -119,7 +119,7 @@ def run_story(view: View, name: str) -> payloads.RunStory:
     answer["not_measured"] = _not_measured(start)
     answer["attempts"] = _attempts(told)
     answer["epochs"] = [_epoch(epoch) for epoch in attempt.all(facts.EpochEnded)]
-    answer["incidents"] = _incidents([attempt, *told.run.history.summaries])
+    answer["incidents"] = incidents([attempt, *told.run.history.summaries])
     answer["lanes"] = _lanes(told.run.history)
     answer["settings"] = dict(start.settings) if start else {}
     return answer
@@ -302,104 +302,6 @@ def _epoch(epoch: facts.EpochEnded) -> payloads.EpochPayload:
         "ended_at": epoch.wall_time,
         "metrics": dict(epoch.metrics),
     }
-
-
-def _incidents(attempts: list[Attempt]) -> list[payloads.IncidentPayload]:
-    """Incidents, gaps in the recording and the end, in the order they happened."""
-    found = [one for attempt in attempts for one in _incidents_of(attempt)]
-    found.sort(key=lambda one: one["wall_time"])
-    for index, one in enumerate(found):
-        one["id"] = str(index)
-    return found
-
-
-def _incidents_of(attempt: Attempt) -> Iterator[payloads.IncidentPayload]:
-    for incident in attempt.all(facts.Incident):
-        yield {
-            "id": "",
-            "kind": incident.kind or "incident",
-            "severity": incident.severity or "info",
-            "message": incident.message or "",
-            "step": incident.step,
-            "wall_time": incident.happened_at or incident.wall_time,
-            "text": incident.text,
-        }
-    for gap in attempt.all(facts.RecordingStopped):
-        what = "Recording went on after a gap" if gap.resumed else "Not recorded"
-        yield {
-            "id": "",
-            "kind": "recording_stopped",
-            "severity": "info",
-            "message": f"{what}: {gap.what} ({gap.why})",
-            "step": gap.step,
-            "wall_time": gap.wall_time,
-            "text": None,
-        }
-    for stall in attempt.all(facts.Stalled):
-        yield {
-            "id": "",
-            "kind": "stalled",
-            "severity": "warning",
-            "message": (
-                f"No step finished for {stall.silent_seconds or 0:,.0f} s. "
-                f"{stall.because or ''}"
-            ).strip(),
-            "step": stall.step,
-            "wall_time": stall.since or stall.wall_time,
-            "text": stall.stacks,
-        }
-    for over in attempt.all(facts.StallEnded):
-        yield {
-            "id": "",
-            "kind": "stall_ended",
-            "severity": "info",
-            "message": f"The training went on after {over.silent_seconds or 0:,.0f} s",
-            "step": over.step,
-            "wall_time": over.wall_time,
-            "text": None,
-        }
-    for child in attempt.all(facts.ChildEnded):
-        yield {
-            "id": "",
-            "kind": "child_ended",
-            "severity": "warning",
-            "message": (
-                f"Process {child.pid} ({child.name}), started by the training, was "
-                f"ended by signal {child.signal}"
-            ),
-            "step": child.step,
-            "wall_time": child.wall_time,
-            "text": None,
-        }
-    for seen in attempt.all(facts.ProcessEnded):
-        text = seen.stacks or seen.output_tail
-        if seen.signal is not None or (seen.exit_code and text):
-            how = f"signal {seen.signal}" if seen.signal else f"status {seen.exit_code}"
-            yield {
-                "id": "",
-                "kind": "process_ended",
-                "severity": "critical",
-                "message": f"The process ended with {how}",
-                "step": seen.step,
-                "wall_time": seen.wall_time,
-                "text": text,
-            }
-    for end in attempt.all(facts.RunEnded):
-        if end.reason != "finished":
-            said = (end.exception, end.message)
-            yield {
-                "id": "",
-                "kind": end.reason or "stop",
-                "severity": "critical" if end.reason == "exception" else "info",
-                "message": _first_line(": ".join(filter(None, said)) or "Stopped"),
-                "step": end.step,
-                "wall_time": end.happened_at or end.wall_time,
-                "text": end.text,
-            }
-
-
-def _first_line(text: str) -> str:
-    return text.strip().split("\n", 1)[0]
 
 
 def _lanes(history: RunHistory) -> list[payloads.LanePayload]:
