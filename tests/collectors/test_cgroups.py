@@ -7,7 +7,7 @@ import pytest
 from tb_health_plugin.collectors.cgroups import Groups, groups_of
 from tb_health_plugin.collectors.collector import SourceUnavailable, Watched
 
-# As a machine with both versions shows it; seen on a Firecracker virtual machine.
+# As a machine with both versions shows it.
 HYBRID = "9:name=systemd:/\n8:pids:/job\n4:memory:/a/b\n1:cpu:/\n0::/\n"
 
 
