@@ -56,8 +56,12 @@ def test_scalars_grow_to_their_last_point_beside_a_busy_recorder(
 
     follow_to_the_end(server, program)
 
-    row = server.json("/data/plugin/health/run?run=run")
-    assert row["run"]["step"] == last_step(server)
+    def our_last_step() -> int:
+        step: int = server.json("/data/plugin/health/run?run=run")["run"]["step"]
+        return step
+
+    # Each of the two readers has its own moment of reading.
+    wait_until(lambda: our_last_step() == last_step(server))
 
 
 def test_a_damaged_file_of_ours_does_not_stop_the_scalars_beside_it(
