@@ -26,6 +26,13 @@ FACT_CLASSES: dict[str, type[facts.Fact]] = {
     tags.TRAINING_STARTED: facts.TrainingStarted,
     tags.EPOCH_ENDED: facts.EpochEnded,
     tags.TRAINING_ENDED: facts.TrainingEnded,
+    tags.STOP_REQUESTED: facts.StopRequested,
+    tags.TIME_SPENT: facts.TimeSpent,
+    tags.BATCH_SEEN: facts.BatchSeen,
+    tags.INSPECTED: facts.Inspected,
+    tags.FIRST_BAD_NUMBER: facts.FirstBadNumber,
+    tags.PROGRAM_SAID: facts.ProgramSaid,
+    tags.SAVED: facts.Saved,
     tags.INCIDENT: facts.Incident,
     tags.RUN_ENDED: facts.RunEnded,
     tags.PROCESS_ENDED: facts.ProcessEnded,
@@ -146,7 +153,9 @@ def _to_message(fact: Any) -> Message:
             for key, item in value.items():
                 getattr(message, field.name)[_text(key)] = _text(item)
         elif isinstance(value, tuple):
-            getattr(message, field.name).extend(_to_message(item) for item in value)
+            is_message = dataclasses.is_dataclass(field.metadata["of"])
+            items = map(_to_message if is_message else _text, value)
+            getattr(message, field.name).extend(items)
         else:
             setattr(message, field.name, _text(value))
     return message
@@ -246,8 +255,10 @@ def _fields(message: Any, kind: type) -> dict[str, Any]:
         if field.default_factory is dict:
             values[field.name] = dict(value)
         elif field.default == ():
+            of = field.metadata["of"]
+            is_message = dataclasses.is_dataclass(of)
             values[field.name] = tuple(
-                facts.NotRecorded(**_fields(item, facts.NotRecorded)) for item in value
+                of(**_fields(item, of)) if is_message else item for item in value
             )
         elif message.HasField(field.name):
             values[field.name] = value

@@ -6,6 +6,12 @@ means, its unit and since when it is there. None: not recorded.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
+
+
+def _many(of: type) -> Any:
+    """A field that holds any number of `of`."""
+    return field(default=(), metadata={"of": of})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,12 +46,38 @@ class RunStarted(Fact):
     program: str | None = None
     recorded_by: str | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
-    not_recorded: tuple[NotRecorded, ...] = ()
+    not_recorded: tuple[NotRecorded, ...] = _many(NotRecorded)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layer:
+    """A part of a model that computes something."""
+
+    name: str = ""
+    kind: str = ""
+    activation: str = ""
+    units: int | None = None
+    parameters: int | None = None
+    trainable: bool | None = None
+    is_output: bool | None = None
+    is_custom: bool | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variable:
+    """A tensor of weights."""
+
+    name: str = ""
+    layer: str = ""
+    size: int | None = None
+    trainable: bool | None = None
+    dtype: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingStarted(Fact):
-    """A call of `fit` began."""
+    """A call of `fit`, or of a loop, began."""
 
     training: int | None = None
     model: str | None = None
@@ -54,6 +86,11 @@ class TrainingStarted(Fact):
     planned_steps_per_epoch: int | None = None
     first_step: int | None = None
     trainable_parameters: int | None = None
+    loop: str | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+    layers: tuple[Layer, ...] = _many(Layer)
+    variables: tuple[Variable, ...] = _many(Variable)
+    planned_validation_steps: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,15 +104,186 @@ class EpochEnded(Fact):
     planned_steps: int | None = None
     started_at: float | None = None
     metrics: Mapping[str, float] = field(default_factory=dict)
+    validation_steps: int | None = None
+    planned_validation_steps: int | None = None
+    loss_profile: tuple[float, ...] = _many(float)
+    lowest_loss: float | None = None
+    highest_loss: float | None = None
+    learning_rate: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingEnded(Fact):
-    """A training gave control back to the program without an exception."""
+    """A training gave control back to the program, by returning or raising."""
 
     training: int | None = None
     last_step: int | None = None
     epochs_done: int | None = None
+    reason: str | None = None
+    exception: str | None = None
+    message: str | None = None
+    text: str | None = None
+    file: str | None = None
+    line: int | None = None
+    function: str | None = None
+    during: str | None = None
+    callback: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopRequested(Fact):
+    """Somebody set `model.stop_training`."""
+
+    training: int | None = None
+    epoch: int | None = None
+    callback: str | None = None
+    is_keras: bool | None = None
+    file: str | None = None
+    line: int | None = None
+    function: str | None = None
+    monitor: str | None = None
+    value: float | None = None
+    best: float | None = None
+    wait: int | None = None
+    patience: int | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeSpent(Fact):
+    """Where the time of a stretch of a training went."""
+
+    training: int | None = None
+    epoch: int | None = None
+    since: float | None = None
+    seconds: float | None = None
+    steps: int | None = None
+    examples: int | None = None
+    wait_seconds: float | None = None
+    step_seconds: float | None = None
+    validation_seconds: float | None = None
+    validation_wait_seconds: float | None = None
+    validation_steps: int | None = None
+    callback_seconds: Mapping[str, float] = field(default_factory=dict)
+    save_seconds: float | None = None
+    recording_seconds: float | None = None
+    gc_seconds: float | None = None
+    traces: int | None = None
+    python_objects: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """What one tensor of a batch looks like."""
+
+    name: str = ""
+    role: str = ""
+    dtype: str = ""
+    shape: tuple[int, ...] = _many(int)
+    nonfinite_count: int | None = None
+    bad_row: int | None = None
+    minimum: float | None = None
+    maximum: float | None = None
+    mean: float | None = None
+    std: float | None = None
+    zero_fraction: float | None = None
+    features: int | None = None
+    constant_features: int | None = None
+    lowest_feature_std: float | None = None
+    highest_feature_std: float | None = None
+    whole_numbers: bool | None = None
+    distinct: int | None = None
+    values: tuple[float, ...] = _many(float)
+    counts: tuple[int, ...] = _many(int)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchSeen(Fact):
+    """The statistics of one batch; never the data itself."""
+
+    training: int | None = None
+    epoch: int | None = None
+    batch: int | None = None
+    fields: tuple[Field, ...] = _many(Field)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inspected(Fact):
+    """One step looked at closely: gradients, weights and outputs of layers.
+
+    What is said per variable and per layer is in the order in which the training's
+    `TrainingStarted` names them.
+    """
+
+    training: int | None = None
+    loss: float | None = None
+    gradient_norm: float | None = None
+    learning_rate: float | None = None
+    loss_scale: float | None = None
+    has_gradient: tuple[float, ...] = _many(float)
+    gradient_norms: tuple[float, ...] = _many(float)
+    gradient_nonfinite: tuple[float, ...] = _many(float)
+    gradient_zero_fractions: tuple[float, ...] = _many(float)
+    weight_norms: tuple[float, ...] = _many(float)
+    update_norms: tuple[float, ...] = _many(float)
+    output_zero_fractions: tuple[float, ...] = _many(float)
+    output_dead_fractions: tuple[float, ...] = _many(float)
+    output_saturated_fractions: tuple[float, ...] = _many(float)
+    output_minimums: tuple[float, ...] = _many(float)
+    output_maximums: tuple[float, ...] = _many(float)
+    output_stds: tuple[float, ...] = _many(float)
+    output_nonfinite: tuple[float, ...] = _many(float)
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirstBadNumber(Fact):
+    """A loss, gradient or weight became NaN or infinite, and where that began."""
+
+    training: int | None = None
+    epoch: int | None = None
+    bad_step: int | None = None
+    seen_in: str | None = None
+    value: str | None = None
+    began_in: str | None = None
+    name: str | None = None
+    kind: str | None = None
+    row: int | None = None
+    op: str | None = None
+    how: str | None = None
+    exact: bool | None = None
+    reproduced: bool | None = None
+    bad_layers: tuple[str, ...] = _many(str)
+    bad_variables: tuple[str, ...] = _many(str)
+    steps_before: tuple[int, ...] = _many(int)
+    losses_before: tuple[float, ...] = _many(float)
+    gradient_norms_before: tuple[float, ...] = _many(float)
+    input_scale: float | None = None
+    usual_input_scale: float | None = None
+    fields: tuple[Field, ...] = _many(Field)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramSaid(Fact):
+    """A warning or error that the program, TensorFlow or Keras gave out."""
+
+    logger: str | None = None
+    level: str | None = None
+    message: str | None = None
+    file: str | None = None
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Saved(Fact):
+    """The model, or its weights, were saved."""
+
+    training: int | None = None
+    path: str | None = None
+    seconds: float | None = None
+    size_bytes: int | None = None
+    ok: bool | None = None
+    callback: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +314,9 @@ class RunEnded(Fact):
     last_step: int | None = None
     training_under_way: bool | None = None
     happened_at: float | None = None
+    function: str | None = None
+    during: str | None = None
+    callback: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

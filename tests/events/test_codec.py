@@ -24,14 +24,24 @@ BY_TYPE = {
 
 
 def values_of(field: "dataclasses.Field[typing.Any]") -> st.SearchStrategy[typing.Any]:
-    if field.name == "not_recorded":
-        return st.lists(st.builds(facts.NotRecorded, what=TEXT, why=TEXT)).map(tuple)
+    if "of" in field.metadata:
+        return st.lists(items_of(field.metadata["of"]), max_size=3).map(tuple)
     if field.name == "settings":
         return st.dictionaries(TEXT, TEXT)
-    if field.name == "metrics":
+    if field.name in ("metrics", "callback_seconds"):
         return st.dictionaries(TEXT, st.floats(allow_nan=False))
+    if field.default == "":
+        # Absent and empty text are the same in a part of a fact.
+        return TEXT
     kind = getattr(field.type, "__name__", str(field.type)).removesuffix(" | None")
     return st.none() | BY_TYPE[kind]
+
+
+def items_of(kind: type) -> st.SearchStrategy[typing.Any]:
+    if not dataclasses.is_dataclass(kind):
+        return BY_TYPE[kind.__name__]
+    parts = {f.name: values_of(f) for f in dataclasses.fields(kind)}
+    return st.builds(kind, **parts)
 
 
 def facts_of(kind: type[facts.Fact]) -> st.SearchStrategy[facts.Fact]:

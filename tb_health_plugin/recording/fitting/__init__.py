@@ -1,0 +1,1 @@
+"""What is watched while Keras runs `fit`, one file per part."""
