@@ -10,7 +10,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo test check lint fast frontend frontend-check bench build proto format clean
+.PHONY: help env demo cases test check lint fast frontend frontend-check bench build proto format clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -19,6 +19,9 @@ env: $(READY) ## Make the environment in .venv
 
 demo: $(READY) ## Record real trainings and open the Health tab (HEADLESS=1: check and exit)
 	$(BIN)/python -m demo $(if $(HEADLESS),--headless)
+
+cases: $(READY) ## Run trainings that fail or look as if, and compare verdicts (CASES=dir, IDS="k1 k2")
+	$(BIN)/python -m tests.cases $(IDS) $(if $(CASES),--dir $(CASES))
 
 test: check ## Everything: lint, types, all tests, a real TensorBoard, a real browser
 	$(BIN)/python -m pytest -m "live or browser"

@@ -19,6 +19,7 @@ DEV = [
     "grpcio-tools>=1.60",
     "hypothesis>=6.100",
     "import-linter>=2.1",
+    "jsonschema>=4.20",
     "mypy>=1.15",
     "playwright>=1.49",
     "pytest>=8.3",
@@ -42,6 +43,7 @@ setup(
             "py.typed",
             "events/health.proto",
             "events/health.binpb",
+            "diagnosis/verdict.schema.json",
             "server/http_api.md",
             "server/static/*",
         ]
@@ -52,6 +54,7 @@ setup(
         "numpy>=1.23",
         "protobuf>=3.20",
         "psutil>=5.9",
+        "rich>=13",
         "tensorboard>=2.16",
         "werkzeug>=2.2",
     ],

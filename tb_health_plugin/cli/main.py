@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tb_health_plugin import __version__
-from tb_health_plugin.cli import run
+from tb_health_plugin.cli import explain, replay, run, why
+from tb_health_plugin.diagnosing import NothingRecorded
 from tb_health_plugin.reading.library import Library
 from tb_health_plugin.reading.log_directory import Root
 from tb_health_plugin.server.view import View
@@ -25,8 +26,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if options.command == "run":
             return run.run(program, logdir=options.logdir, quiet=options.quiet)
+        if options.command == "why":
+            bad = why.why(options.logdir, options.run, as_json=options.json)
+            return PROBLEM_FOUND if bad else HEALTHY
+        if options.command == "replay":
+            replay.show_replay(options.logdir, options.run)
+            return HEALTHY
+        if options.command == "explain":
+            explain.explain(options.rule)
+            return HEALTHY
         return _list(options.logdir)
-    except (NotADirectoryError, run.CannotStart) as error:
+    except (
+        NotADirectoryError,
+        NothingRecorded,
+        explain.UnknownRule,
+        run.CannotStart,
+    ) as error:
         sys.stderr.write(f"tb-health: {error}\n")
         return USAGE_ERROR
 
@@ -39,6 +54,9 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="command")
     listing = commands.add_parser("list", help="every run of a log directory")
     listing.add_argument("logdir", type=Path, help="the directory TensorBoard reads")
+    why.add_parser(commands)
+    replay.add_parser(commands)
+    explain.add_parser(commands)
     run.add_parser(commands)
     return parser
 

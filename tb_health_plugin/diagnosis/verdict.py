@@ -48,7 +48,13 @@ class Fix:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """A cause. `id` is a word of the published vocabulary and never changes."""
+    """A cause. `id` is a word of the published vocabulary and never changes.
+
+    Attributes:
+        chip: The cause in at most three words, for the run list.
+        explains: Ids of other findings that come from this one, if they are there.
+        caused_by: Id of the finding this one comes from.
+    """
 
     id: str
     severity: Severity
@@ -61,6 +67,24 @@ class Verdict:
     place: Mapping[str, str | int] = field(default_factory=dict)
     evidence: tuple[Evidence, ...] = ()
     fixes: tuple[Fix, ...] = ()
+    chip: str = ""
+    explains: tuple[str, ...] = ()
+    caused_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotMeasured:
+    """Something a rule needed and nobody recorded: it is not "not seen".
+
+    Attributes:
+        what: The thing in words a user knows: "gradients".
+        why: The reason, as the rest of a sentence that begins "because".
+        enable: What to do to have it next time; None if nothing helps.
+    """
+
+    what: str
+    why: str
+    enable: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +97,8 @@ class Story:
         severity: How much it matters.
         headline: The same in one sentence.
         verdict: Why it stopped; None if there is nothing to explain.
+        findings: Everything found, the root cause first; the verdict is among them.
+        not_measured: What could not be judged, because nobody recorded it.
     """
 
     state: State
@@ -80,3 +106,5 @@ class Story:
     severity: Severity
     headline: str
     verdict: Verdict | None = None
+    findings: tuple[Verdict, ...] = ()
+    not_measured: tuple[NotMeasured, ...] = ()

@@ -1,6 +1,6 @@
 """Everything known about one run: the only thing a diagnosis may look at."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from tb_health_plugin.events import facts
@@ -34,6 +34,21 @@ class Attempt:
     def last(self, kind: type[F]) -> F | None:
         found = self.all(kind)
         return found[-1] if found else None
+
+    def until(self, wall_time: float) -> "Attempt":
+        """The same attempt as it was known at that moment."""
+        earlier = Attempt(self.id)
+        earlier.samples = self.samples.until(wall_time)
+        earlier.period_seconds = self.period_seconds
+        for fact in self.everything():
+            if fact.wall_time <= wall_time:
+                earlier.add(fact)
+        return earlier
+
+    def everything(self) -> Iterator[facts.Fact]:
+        """All facts, kind by kind."""
+        for found in self._by_kind.values():
+            yield from found
 
     @property
     def start(self) -> facts.RunStarted | None:

@@ -51,6 +51,15 @@ class Table:
             self._columns[name][self._length : self._length + added] = values
         self._length += added
 
+    def until(self, wall_time: float) -> "Table":
+        """The rows up to that moment. Shares memory: not to be appended to."""
+        earlier = Table()
+        earlier._columns = self._columns
+        earlier._capacity = self._capacity
+        late = np.flatnonzero(self.column(TIME) > wall_time)
+        earlier._length = int(late[0]) if len(late) else self._length
+        return earlier
+
     def _reserve(self, length: int) -> None:
         if length <= self._capacity and self._columns:
             return

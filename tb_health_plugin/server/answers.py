@@ -3,7 +3,7 @@
 import math
 import os
 
-from tb_health_plugin.diagnosis.verdict import Moment, Verdict
+from tb_health_plugin.diagnosis.as_json import not_measured, verdict_payload
 from tb_health_plugin.events import facts
 from tb_health_plugin.reading.downsample import downsample
 from tb_health_plugin.reading.run_history import Attempt, RunHistory
@@ -115,8 +115,11 @@ def run_story(view: View, name: str) -> payloads.RunStory:
     if attempt is None or story is None:
         return answer
     start = attempt.start
-    answer["verdict"] = _verdict(story.verdict) if story.verdict else None
-    answer["not_measured"] = _not_measured(start)
+    answer["verdict"] = verdict_payload(story.verdict) if story.verdict else None
+    answer["findings"] = [
+        verdict_payload(one) for one in story.findings if one is not story.verdict
+    ]
+    answer["not_measured"] = not_measured(attempt, story)
     answer["attempts"] = _attempts(told)
     answer["epochs"] = [_epoch(epoch) for epoch in attempt.all(facts.EpochEnded)]
     answer["incidents"] = incidents([attempt, *told.run.history.summaries])
@@ -228,49 +231,6 @@ def _highest(table: Table, column: str) -> float | None:
 def _sum(table: Table, column: str) -> float:
     values: list[float] = table.column(column).tolist()
     return math.fsum(v for v in values if math.isfinite(v))
-
-
-def _verdict(verdict: Verdict) -> payloads.VerdictPayload:
-    return {
-        "id": verdict.id,
-        "detail": verdict.detail,
-        "severity": verdict.severity,
-        "confidence": verdict.confidence,
-        "headline": verdict.headline,
-        "because": verdict.because,
-        "cause_at": _moment(verdict.cause_at),
-        "stopped_at": _moment(verdict.stopped_at),
-        "place": dict(verdict.place),
-        "evidence": [
-            {
-                "text": one.text,
-                "strength": "strong" if one.strong else "supporting",
-                "lane": one.lane,
-                "step": one.at.step,
-                "wall_time": one.at.wall_time,
-            }
-            for one in verdict.evidence
-        ],
-        "fixes": [
-            {"title": fix.title, "why": fix.why, "code": fix.code}
-            for fix in verdict.fixes
-        ],
-    }
-
-
-def _moment(moment: Moment) -> payloads.MomentPayload:
-    return {
-        "step": moment.step,
-        "epoch": moment.epoch,
-        "wall_time": moment.wall_time,
-    }
-
-
-def _not_measured(
-    start: facts.RunStarted | None,
-) -> list[payloads.NotMeasuredPayload]:
-    missing = start.not_recorded if start else ()
-    return [{"what": one.what, "why": one.why, "enable": None} for one in missing]
 
 
 def _attempts(told: ToldRun) -> list[payloads.AttemptPayload]:

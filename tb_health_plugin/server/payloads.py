@@ -2,6 +2,8 @@
 
 from typing import TypedDict
 
+from tb_health_plugin.diagnosis.as_json import NotMeasuredPayload, VerdictPayload
+
 
 class Mark(TypedDict):
     """A place on the way where something happened."""
@@ -59,56 +61,6 @@ class RunList(TypedDict):
     logdirs: list[str]
     reading: Reading
     runs: list[RunRow]
-
-
-class MomentPayload(TypedDict):
-    """A place in the run."""
-
-    step: int | None
-    epoch: int | None
-    wall_time: float | None
-
-
-class EvidencePayload(TypedDict):
-    """One observation."""
-
-    text: str
-    strength: str
-    lane: str | None
-    step: int | None
-    wall_time: float | None
-
-
-class FixPayload(TypedDict):
-    """Something to change."""
-
-    title: str
-    why: str
-    code: str | None
-
-
-class VerdictPayload(TypedDict):
-    """Why a run stopped."""
-
-    id: str
-    detail: str | None
-    severity: str
-    confidence: str
-    headline: str
-    because: str
-    cause_at: MomentPayload
-    stopped_at: MomentPayload
-    place: dict[str, str | int]
-    evidence: list[EvidencePayload]
-    fixes: list[FixPayload]
-
-
-class NotMeasuredPayload(TypedDict):
-    """What nobody looked at."""
-
-    what: str
-    why: str
-    enable: str | None
 
 
 class AttemptPayload(TypedDict):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tb_health_plugin.diagnosis.story import tell
+from tb_health_plugin.diagnosis.engine import judge
 from tb_health_plugin.diagnosis.verdict import Story
 from tb_health_plugin.reading import from_data_provider
 from tb_health_plugin.reading.library import Library, Run
@@ -91,7 +91,7 @@ class View:
 
     def _tell(self, run: Run, now: float) -> ToldRun:
         attempts = run.history.attempts
-        stories = tuple(tell(a, life_of(a, now)) for a in attempts)
+        stories = tuple(judge(a, life_of(a, now)) for a in attempts)
         states = "-".join(story.state for story in stories)
         shown = hash((run.tensorboard_runs, run.problems))
         version = f"{self._birth}-{run.version}-{states}-{shown}"

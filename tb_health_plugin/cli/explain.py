@@ -1,0 +1,35 @@
+"""`tb-health explain`: what a rule means, how it knows, and what it is mistaken for."""
+
+import argparse
+import sys
+from typing import Any
+
+from tb_health_plugin.diagnosis.rules import explanations
+
+
+class UnknownRule(LookupError):
+    """There is no rule of that name."""
+
+
+def add_parser(commands: Any) -> None:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "explain", help="what a verdict means and how we know"
+    )
+    parser.add_argument("rule", nargs="?", help="its id; without one: list them all")
+
+
+def explain(rule: str | None) -> None:
+    """Prints the page of a rule, or one line for each.
+
+    Raises:
+        UnknownRule: There is none of that name.
+    """
+    known = explanations()
+    if rule is None:
+        for id, page in known.items():
+            first = page.strip().splitlines()[0]
+            sys.stdout.write(f"{id:22} {first}\n")
+        return
+    if rule not in known:
+        raise UnknownRule(f"No rule is called {rule!r}; tb-health explain lists them")
+    sys.stdout.write(known[rule].strip() + "\n")

@@ -1,0 +1,45 @@
+"""`tb-health replay`: how long before the end each finding could have been known."""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from tb_health_plugin.diagnosing import find_run
+from tb_health_plugin.diagnosis.replay import FirstKnown, replay
+from tb_health_plugin.reading.liveness import life_of
+
+
+def add_parser(commands: Any) -> None:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "replay", help="when each finding could first have been known"
+    )
+    parser.add_argument(
+        "logdir", type=Path, help="the directory TensorBoard reads, or that of one run"
+    )
+    parser.add_argument("--run", help="name of the run (default: the latest)")
+
+
+def show_replay(logdir: Path, run: str | None) -> None:
+    """Prints one line per finding.
+
+    Raises:
+        NotADirectoryError: There is no such directory.
+        NothingRecorded: There is no such run in it.
+    """
+    attempt = find_run(logdir, run).latest
+    assert attempt is not None
+    known = replay(attempt, life_of(attempt, time.time()))
+    for one in known:
+        sys.stdout.write(f"{_lead(one)}: {one.finding.headline} ({one.finding.id})\n")
+    if not known:
+        sys.stdout.write("Nothing was found in this run.\n")
+
+
+def _lead(one: FirstKnown) -> str:
+    seconds = one.seconds_before_end
+    if seconds < 1:
+        return "At the end"
+    shown = f"{seconds / 60:,.0f} min" if seconds >= 120 else f"{seconds:,.0f} s"
+    return f"{shown} before the end (step {one.at.step or 0:,})"

@@ -1,0 +1,108 @@
+"""`tb-health why`: the verdict of a run, to read or to parse."""
+
+import argparse
+import json
+import sys
+import textwrap
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from tb_health_plugin.diagnosing import diagnose
+from tb_health_plugin.diagnosis.as_json import Answer, VerdictPayload
+
+# Read best at this width, however wide the terminal is.
+WIDEST = 100
+# More lines of what is not measured than this hide the answer.
+MOST_NOT_MEASURED = 3
+
+_STYLES = {"critical": "bold red", "warning": "bold yellow", "info": "bold"}
+
+
+def add_parser(commands: Any) -> None:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "why", help="why a run stopped, and what to change"
+    )
+    parser.add_argument(
+        "logdir",
+        type=Path,
+        nargs="?",
+        default=Path(),
+        help="the directory TensorBoard reads, or that of one run (default: here)",
+    )
+    parser.add_argument("--run", help="name of the run (default: the latest)")
+    parser.add_argument(
+        "--json", action="store_true", help="print what verdict.schema.json describes"
+    )
+
+
+def why(logdir: Path, run: str | None, *, as_json: bool) -> bool:
+    """Prints the answer; true if the run needs somebody.
+
+    Raises:
+        NotADirectoryError: There is no such directory.
+        NothingRecorded: There is no such run in it.
+    """
+    answer = diagnose(logdir, run)
+    if as_json:
+        sys.stdout.write(json.dumps(answer, indent=2, ensure_ascii=False) + "\n")
+    else:
+        show(answer, Console(highlight=False, soft_wrap=False))
+    return answer["verdict"]["severity"] != "info"
+
+
+def show(answer: Answer, console: Console) -> None:
+    """Prints an answer for people."""
+    console.width = min(console.width, WIDEST)
+    verdict = answer["verdict"]
+    name = "this run" if answer["run"] == "." else answer["run"]
+    console.print(Text(f"{name} · {answer['chip']}", style="dim"))
+    console.print(Text(verdict["headline"], style=_STYLES[verdict["severity"]]))
+    if verdict["evidence"]:
+        console.print(f"[{verdict['confidence']}] ", end="", markup=False)
+    console.print(Text(verdict["because"]))
+    _section(console, "How we know", _evidence(verdict))
+    _section(console, "What to do", _fixes(verdict))
+    others = [one for one in answer["findings"] if one["id"] != verdict["id"]]
+    _section(console, "Also found", [f"{o['headline']} ({o['id']})" for o in others])
+    missing = [f"{m['what']}: {m['why']}" for m in answer["not_measured"]]
+    more = len(missing) - MOST_NOT_MEASURED
+    if more > 0:
+        missing = [*missing[:MOST_NOT_MEASURED], f"and {more} more (see --json)"]
+    _section(console, "Not measured", missing)
+
+
+def _evidence(verdict: VerdictPayload) -> Iterator[str]:
+    for one in verdict["evidence"]:
+        yield one["text"]
+
+
+def _fixes(verdict: VerdictPayload) -> Iterator[str]:
+    for fix in verdict["fixes"]:
+        yield f"{fix['title']}. {fix['why']}\n{fix['code'] or ''}".rstrip()
+
+
+def _section(console: Console, title: str, items: Iterable[str]) -> None:
+    items = list(items)
+    if not items:
+        return
+    console.print()
+    console.print(Text(title, style="bold"))
+    for item in items:
+        words, _, code = item.partition("\n")
+        console.print(
+            Text(
+                textwrap.fill(
+                    words,
+                    console.width,
+                    initial_indent="  - ",
+                    subsequent_indent="    ",
+                )
+            )
+        )
+        if code:
+            # Never wrapped: it is there to be copied.
+            console.out(textwrap.indent(code, "      "), style="cyan", highlight=False)

@@ -1,0 +1,188 @@
+"""The machine-readable answer, the same everywhere: `verdict.schema.json` describes it.
+
+The command `tb-health why --json`, the HTTP API and `tb_health_plugin.diagnose` all
+end here.
+"""
+
+import math
+from typing import TypedDict
+
+from tb_health_plugin.diagnosis.engine import ENGINE_VERSION
+from tb_health_plugin.diagnosis.moments import stopped_at
+from tb_health_plugin.diagnosis.verdict import Moment, NotMeasured, Story, Verdict
+from tb_health_plugin.events import facts
+from tb_health_plugin.reading.run_history import Attempt, RunHistory
+
+# Rises when an answer of before would no longer fit the schema.
+SCHEMA_VERSION = 1
+
+# Fewer steps than this tell nothing about learning, speed or memory.
+ENOUGH_STEPS = 10
+
+
+class MomentPayload(TypedDict):
+    """A place in the run."""
+
+    step: int | None
+    epoch: int | None
+    wall_time: float | None
+
+
+class EvidencePayload(TypedDict):
+    """One observation."""
+
+    text: str
+    strength: str
+    lane: str | None
+    step: int | None
+    wall_time: float | None
+
+
+class FixPayload(TypedDict):
+    """Something to change."""
+
+    title: str
+    why: str
+    code: str | None
+
+
+class VerdictPayload(TypedDict):
+    """A cause."""
+
+    id: str
+    detail: str | None
+    severity: str
+    confidence: str
+    headline: str
+    because: str
+    cause_at: MomentPayload
+    stopped_at: MomentPayload
+    place: dict[str, str | int]
+    evidence: list[EvidencePayload]
+    fixes: list[FixPayload]
+    caused_by: str | None
+
+
+class NotMeasuredPayload(TypedDict):
+    """What nobody looked at."""
+
+    what: str
+    why: str
+    enable: str | None
+
+
+class Answer(TypedDict):
+    """How a run stands, and why."""
+
+    schema_version: int
+    engine_version: int
+    run: str
+    state: str
+    chip: str
+    headline: str
+    step: int
+    attempts: int
+    started_at: float | None
+    last_seen_at: float | None
+    verdict: VerdictPayload
+    findings: list[VerdictPayload]
+    not_measured: list[NotMeasuredPayload]
+
+
+def answer(history: RunHistory, story: Story) -> Answer:
+    """The answer for the latest attempt of a run."""
+    attempt = history.latest
+    assert attempt is not None
+    verdict = story.verdict or _nothing_found(attempt, story)
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "engine_version": ENGINE_VERSION,
+        "run": history.run,
+        "state": story.state,
+        "chip": story.chip,
+        "headline": story.headline,
+        "step": attempt.last_step,
+        "attempts": len(history.attempts),
+        "started_at": attempt.started_at,
+        "last_seen_at": attempt.last_seen_at,
+        "verdict": verdict_payload(verdict),
+        "findings": [verdict_payload(one) for one in story.findings],
+        "not_measured": not_measured(attempt, story),
+    }
+
+
+def verdict_payload(verdict: Verdict) -> VerdictPayload:
+    return {
+        "id": verdict.id,
+        "detail": verdict.detail,
+        "severity": verdict.severity,
+        "confidence": verdict.confidence,
+        "headline": verdict.headline,
+        "because": verdict.because,
+        "cause_at": _moment(verdict.cause_at),
+        "stopped_at": _moment(verdict.stopped_at),
+        "place": dict(verdict.place),
+        "evidence": [
+            {
+                "text": one.text,
+                "strength": "strong" if one.strong else "supporting",
+                "lane": one.lane,
+                "step": one.at.step,
+                "wall_time": _number(one.at.wall_time),
+            }
+            for one in verdict.evidence
+        ],
+        "fixes": [
+            {"title": fix.title, "why": fix.why, "code": fix.code}
+            for fix in verdict.fixes
+        ],
+        "caused_by": verdict.caused_by,
+    }
+
+
+def not_measured(attempt: Attempt, story: Story) -> list[NotMeasuredPayload]:
+    """What the recorder could not record, and what rules missed."""
+    start = attempt.start
+    recorded = [
+        NotMeasured(what=one.what, why=one.why)
+        for one in (start.not_recorded if start else ())
+    ]
+    return [
+        {"what": one.what, "why": one.why, "enable": one.enable}
+        for one in (*story.not_measured, *recorded)
+    ]
+
+
+def _nothing_found(attempt: Attempt, story: Story) -> Verdict:
+    """The answer if there is nothing to explain."""
+    at = stopped_at(attempt)
+    is_short = story.state == "finished" and attempt.last_step < ENOUGH_STEPS
+    is_unknown = story.state == "unknown" or not attempt.all(facts.TrainingStarted)
+    if is_unknown and story.state not in ("running", "finished"):
+        id, because = "unknown", "No training was recorded."
+    elif is_short:
+        id, because = "too_short", "It was too short to judge how it trained."
+    else:
+        id, because = "healthy", "Everything that was measured looks as it should."
+    return Verdict(
+        id=id,
+        severity="info",
+        confidence="likely",
+        headline=story.headline,
+        because=because,
+        cause_at=at,
+        stopped_at=at,
+    )
+
+
+def _moment(moment: Moment) -> MomentPayload:
+    return {
+        "step": moment.step,
+        "epoch": moment.epoch,
+        "wall_time": _number(moment.wall_time),
+    }
+
+
+def _number(value: float | None) -> float | None:
+    """JSON has no NaN and no infinity."""
+    return value if value is not None and math.isfinite(value) else None

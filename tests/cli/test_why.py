@@ -1,0 +1,72 @@
+"""`tb-health why`, `replay` and `explain`: what they print, and their exit status."""
+
+import json
+from pathlib import Path
+
+from tb_health_plugin.cli.main import HEALTHY, PROBLEM_FOUND, USAGE_ERROR, main
+from tb_health_plugin.diagnosis.rules import all_rules
+from tb_health_plugin.events import facts
+
+START = facts.RunStarted(
+    wall_time=1.0,
+    pid=1,
+    not_recorded=(facts.NotRecorded(what="GPU memory", why="there is no GPU"),),
+)
+BEGUN = facts.TrainingStarted(wall_time=2.0, training=0, planned_epochs=1)
+DONE = facts.TrainingEnded(wall_time=3.0, step=80, training=0, epochs_done=1)
+KILLED = facts.ProcessEnded(
+    wall_time=9.0, step=149, signal=9, seen_by="pidfd", cgroup_oom_kills=0
+)
+
+
+def test_a_run_that_was_killed(logs: Path, write_attempt, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    write_attempt("dead", told=[START, BEGUN, KILLED])
+
+    assert main(["why", str(logs)]) == PROBLEM_FOUND
+
+    said = capsys.readouterr().out
+    assert said.startswith("dead · Killed\nKilled from outside (SIGKILL) at step 149\n")
+    assert "How we know\n  - The process was ended by SIGKILL." in said
+    assert "What to do\n" in said
+    assert "Not measured\n  - GPU memory: there is no GPU" in said
+    assert all(len(line) <= 80 for line in said.splitlines())
+
+
+def test_a_healthy_run(logs: Path, write_attempt, capsys):
+    write_attempt("fine", told=[START, BEGUN, DONE])
+
+    assert main(["why", str(logs / "fine")]) == HEALTHY
+    assert "Finished as planned at step 80" in capsys.readouterr().out
+
+
+def test_json_is_all_there_is(logs: Path, write_attempt, capsys):
+    write_attempt("dead", told=[START, BEGUN, KILLED])
+
+    assert main(["why", str(logs), "--run", "dead", "--json"]) == PROBLEM_FOUND
+    assert json.loads(capsys.readouterr().out)["verdict"]["id"] == "killed_outside"
+
+
+def test_nothing_there_is_one_clear_sentence(logs: Path, capsys):
+    assert main(["why", str(logs)]) == USAGE_ERROR
+    assert main(["why", str(logs / "none")]) == USAGE_ERROR
+
+    first, second = capsys.readouterr().err.splitlines()
+    assert first == f"tb-health: No run with health data below {logs}"
+    assert second.endswith("is not a directory")
+
+
+def test_replay_says_when_it_was_known(logs: Path, write_attempt, capsys):
+    write_attempt("dead", told=[START, BEGUN, KILLED])
+
+    assert main(["replay", str(logs)]) == HEALTHY
+    assert capsys.readouterr().out.startswith("At the end: Killed from outside")
+
+
+def test_explain_has_a_page_for_each_rule(capsys):
+    assert main(["explain"]) == HEALTHY
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == [rule.id for rule in all_rules()]
+
+    assert main(["explain", "no_such_rule"]) == USAGE_ERROR
+    assert "tb-health explain lists them" in capsys.readouterr().err
