@@ -22,6 +22,7 @@ DEV = [
     "jsonschema>=4.20",
     "mypy>=1.15",
     "playwright>=1.49",
+    "py-spy>=0.4",
     "pytest>=8.3",
     "pytest-timeout>=2.3",
     "ruff>=0.12",
@@ -62,6 +63,8 @@ setup(
         # The hook runs inside a training, which has TensorFlow anyway.
         "tensorflow": ["tensorflow>=2.16"],
         "gpu": ["nvidia-ml-py>=12.535"],
+        # Shows the native frames of a training that hangs.
+        "stacks": ["py-spy>=0.4"],
         "dev": DEV,
     },
     entry_points={

@@ -292,6 +292,23 @@ class TestPySpy:
 
         assert "(py-spy failed: Permission denied)" in self.text(child)
 
+    @pytest.mark.skipif(os.geteuid() != 0, reason="py-spy may look at others as root")
+    def test_the_real_one_sees_the_native_frame_that_waits(self, child):
+        assert stacks._find_pyspy(), "make env installs it"
+        one = child(
+            ANSWERS + "import ctypes, sys\n"
+            "lock = ctypes.create_string_buffer(64)\n"
+            "libc = ctypes.PyDLL(None)  # keeps the interpreter to itself\n"
+            "libc.pthread_mutex_lock(lock)\n"
+            "print('ready', flush=True)\n"
+            "libc.pthread_mutex_lock(lock)\n"
+        )
+        trainer = one.trainer()
+        text = trainer.text(trainer.scene())
+
+        assert "With native frames, by py-spy" in text
+        assert "pthread_mutex_lock" in text.split("by py-spy", 1)[1]
+
     def test_it_hangs_itself(self, child, tmp_path, monkeypatch):
         monkeypatch.setattr(stacks, "PYSPY_SECONDS", 0.3)
         self.fake(tmp_path, monkeypatch, "exec sleep 600")
