@@ -35,6 +35,10 @@ PROGRESS = (
     Column("step", "Training steps of this attempt finished so far."),
     Column("epoch", "Epoch under way, counted from 0 as Keras does."),
     Column("loss", "Loss of the epoch so far, as Keras shows it in its progress bar."),
+    Column(
+        "data_waited_seconds",
+        "Time the training loop waited for data so far, validation left out.",
+    ),
 )
 
 RESOURCES = (

@@ -154,13 +154,13 @@ def lane_points(
     if drawn is None:
         raise NotFound(f'Run "{name}" has no data for a lane called "{lane_id}".')
     points = downsample(
-        drawn.attempt.samples,
+        drawn.table,
         drawn.columns,
         axis=axis,
         begin=begin,
         end=end,
         buckets=buckets,
-        period_seconds=drawn.attempt.period_seconds,
+        period_seconds=drawn.period_seconds,
     )
     return {
         "lane": lane_id,
@@ -201,8 +201,19 @@ def _add_progress(row: payloads.RunRow, attempt: Attempt, *, live: bool) -> None
     held = "cgroup_memory_used_bytes" if limited else "process_rss_bytes"
     row["peak_memory_bytes"] = _highest(table, held)
     row["memory_limit_bytes"] = limit.value if limit else None
-    waited, took = (_sum(table, n) for n in ("wait_seconds", "step_seconds"))
-    row["data_wait_fraction"] = min(1.0, waited / took) if waited and took else None
+    row["data_wait_fraction"] = _waiting(attempt)
+
+
+def _waiting(attempt: Attempt) -> float | None:
+    """Share of the training that was spent waiting for data."""
+    spent = [s for s in attempt.all(facts.TimeSpent) if s.wait_seconds is not None]
+    if spent:
+        waited = math.fsum(s.wait_seconds or 0.0 for s in spent)
+        took = math.fsum(s.seconds or 0.0 for s in spent)
+    else:
+        table = attempt.samples
+        waited, took = (_sum(table, n) for n in ("wait_seconds", "step_seconds"))
+    return min(1.0, waited / took) if took > 0 else None
 
 
 def _planned_steps(attempt: Attempt) -> int | None:
@@ -276,7 +287,7 @@ def _lanes(history: RunHistory) -> list[payloads.LanePayload]:
             ],
             "limits": [
                 {"value": limit.value, "label": limit.label}
-                for limit in drawn.lane.limits(drawn.attempt.samples)
+                for limit in drawn.lane.limits(drawn.table)
             ],
         }
         for drawn in drawn_lanes(history).values()

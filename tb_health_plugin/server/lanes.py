@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tb_health_plugin.reading.derived import inspections, rates
 from tb_health_plugin.reading.run_history import Attempt, RunHistory
 from tb_health_plugin.reading.table import Table
 
@@ -27,6 +28,7 @@ class Lane:
         unit: One of the units of `http_api.md`.
         series: Columns and their titles. Those without data are left out.
         limits: Finds the limits to draw.
+        table: Where its columns are: the samples, or what follows from them.
     """
 
     id: str
@@ -34,6 +36,7 @@ class Lane:
     unit: str
     series: dict[str, str]
     limits: Callable[[Table], list[Limit]] = lambda _: []
+    table: Callable[[Attempt], Table] = lambda attempt: attempt.samples
 
 
 def memory_limit(table: Table) -> Limit | None:
@@ -66,9 +69,42 @@ LANES = (
         },
         _memory_limits,
     ),
-    Lane("loss", "Loss", "number", {"loss": "Loss"}),
+    Lane(
+        "data_wait",
+        "Waiting for data",
+        "fraction",
+        {"data_wait_fraction": "Share of time"},
+        table=rates,
+    ),
+    # What the user's own summary writer was told, step by step.
     Lane("data_wait", "Waiting for data", "seconds", {"wait_seconds": "Wait"}),
+    Lane(
+        "throughput",
+        "Throughput",
+        "per_second",
+        {"steps_per_second": "Steps"},
+        table=rates,
+    ),
     Lane("step_time", "Step time", "seconds", {"step_seconds": "Step"}),
+    Lane("loss", "Loss", "number", {"loss": "Loss"}),
+    Lane(
+        "gradient_norm",
+        "Gradient norm",
+        "number",
+        {"gradient_norm": "All gradients"},
+        table=inspections,
+    ),
+    Lane("cpu", "CPU", "count", {"cpu_cores": "Cores in use"}, table=rates),
+    Lane(
+        "disk",
+        "Disk traffic per second",
+        "bytes",
+        {"read_bytes_per_second": "Read", "write_bytes_per_second": "Written"},
+        table=rates,
+    ),
+    Lane(
+        "temperature", "Temperature", "celsius", {"temperature_celsius": "Hottest part"}
+    ),
 )
 
 
@@ -79,12 +115,14 @@ class DrawnLane:
     Attributes:
         lane: Which one.
         columns: Those of its columns that were measured.
-        attempt: Where they were.
+        table: Where they are.
+        period_seconds: Time between two rows as planned; 0 if there is no plan.
     """
 
     lane: Lane
     columns: list[str]
-    attempt: Attempt
+    table: Table
+    period_seconds: float
 
 
 def drawn_lanes(history: RunHistory) -> dict[str, DrawnLane]:
@@ -93,10 +131,14 @@ def drawn_lanes(history: RunHistory) -> dict[str, DrawnLane]:
     found: dict[str, DrawnLane] = {}
     for lane in LANES:
         for attempt in (*sources, *history.summaries):
-            columns = _measured_columns(lane, attempt.samples)
+            if lane.id in found:
+                continue
+            table = lane.table(attempt)
+            columns = _measured_columns(lane, table)
             if columns:
-                found[lane.id] = DrawnLane(lane, columns, attempt)
-                break
+                # Looks at single steps come when they can be afforded.
+                period = 0.0 if lane.table is inspections else attempt.period_seconds
+                found[lane.id] = DrawnLane(lane, columns, table, period)
     return found
 
 

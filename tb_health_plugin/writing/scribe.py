@@ -117,6 +117,7 @@ class Scribe:
             numbers["step"] = float(progress.step)
             numbers["epoch"] = progress.epoch
             numbers["loss"] = progress.loss
+            numbers["data_waited_seconds"] = progress.wait_seconds
         return numbers
 
     def _broken(self, error: Exception, now: float) -> None:

@@ -1,0 +1,66 @@
+"""Rates and shares that follow from counters."""
+
+import math
+
+from tb_health_plugin.events import facts
+from tb_health_plugin.events.columns import NOT_MEASURED
+from tb_health_plugin.reading.derived import inspections, rates
+from tb_health_plugin.reading.run_history import Attempt
+from tb_health_plugin.reading.table import measured
+
+
+def attempt(**columns: list[float]) -> Attempt:
+    made = Attempt("a")
+    made.samples.append(columns)
+    return made
+
+
+def known(table, column: str) -> list[float]:
+    values = table.column(column)
+    return values[measured(values)].tolist()
+
+
+def test_a_counter_becomes_its_growth_per_second():
+    table = rates(attempt(wall_time=[10, 11, 13], tree_cpu_seconds=[1, 2, 6]))
+
+    assert known(table, "cpu_cores") == [1.0, 2.0]
+
+
+def test_moments_without_a_measurement_are_bridged():
+    table = rates(
+        attempt(wall_time=[0, 1, 2, 3], tree_read_bytes=[0, NOT_MEASURED, 20, 30])
+    )
+
+    assert known(table, "read_bytes_per_second") == [10.0, 10.0]
+
+
+def test_a_clock_or_counter_that_goes_back_gives_no_rate():
+    table = rates(attempt(wall_time=[5, 4, 6, 7], step=[0, 10, 5, 6]))
+
+    assert known(table, "steps_per_second") == [1.0]
+
+
+def test_nobody_waits_more_than_all_the_time():
+    table = rates(attempt(wall_time=[0, 1, 2], data_waited_seconds=[0, 0.25, 3.0]))
+
+    assert known(table, "data_wait_fraction") == [0.25, 1.0]
+
+
+def test_what_was_not_measured_has_no_column():
+    table = rates(attempt(wall_time=[0, 1], step=[0, 1]))
+
+    assert not table.has("cpu_cores")
+    assert len(rates(Attempt("empty"))) == 0
+
+
+def test_looks_at_single_steps_are_rows_in_their_order():
+    made = Attempt("a")
+    made.add(facts.Inspected(wall_time=2.0, step=30, gradient_norm=math.inf))
+    made.add(facts.Inspected(wall_time=1.0, step=10, gradient_norm=0.5))
+    made.add(facts.Inspected(wall_time=3.0, step=40))
+
+    table = inspections(made)
+
+    assert known(table, "gradient_norm") == [0.5, math.inf]
+    assert table.column("step").tolist() == [10.0, 30.0, 40.0]
+    assert len(inspections(Attempt("empty"))) == 0
