@@ -144,9 +144,11 @@ function moment(value: unknown): Maybe<EpochMoment> {
 
 function place(value: unknown): Maybe<Place> {
   if (!isFields(value)) return null;
-  const file = text(value.file);
-  const line = number(value.line);
-  return { ...(file !== null && { file }), ...(line !== null && { line }) };
+  const known: Place = {};
+  for (const [name, part] of Object.entries(value)) {
+    if (typeof part === "string" || typeof part === "number") known[name] = part;
+  }
+  return known;
 }
 
 function evidence(value: unknown): Evidence {
@@ -179,6 +181,7 @@ function finding(value: unknown): Finding {
     place: place(given.place),
     evidence: list(given.evidence, evidence),
     fixes: list(given.fixes, fix),
+    caused_by: text(given.caused_by),
   };
 }
 

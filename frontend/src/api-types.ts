@@ -98,11 +98,8 @@ export interface Fix {
   code: Maybe<string>;
 }
 
-/** Where in the user's code; holds only what is known. */
-export interface Place {
-  file?: string;
-  line?: number;
-}
+/** Where it is: a line of code, a layer, a callback. Holds only what is known. */
+export type Place = Record<string, string | number>;
 
 export interface Finding {
   id: string;
@@ -116,6 +113,8 @@ export interface Finding {
   place: Maybe<Place>;
   evidence: Evidence[];
   fixes: Fix[];
+  /** Id of the finding this one comes from. */
+  caused_by: Maybe<string>;
 }
 
 export interface NotMeasured {

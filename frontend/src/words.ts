@@ -6,6 +6,7 @@ import type { ApiError } from "./api";
 import type {
   Confidence,
   Epoch,
+  Finding,
   LaneInfo,
   Maybe,
   NotMeasured,
@@ -150,9 +151,25 @@ export function notRecorded(item: NotMeasured): string {
   return item.why === "" ? item.what : `${item.what} (${item.why})`;
 }
 
+/** The place, its line of code first: "train.py, line 41, layer dense_2". */
 export function placeWords(place: Place): string {
-  const line = place.line === undefined ? "" : `line ${place.line}`;
-  return [place.file ?? "", line].filter((part) => part !== "").join(", ");
+  const { file, line, ...others } = place;
+  const parts = [
+    ...(file === undefined ? [] : [String(file)]),
+    ...(line === undefined ? [] : [`line ${line}`]),
+    ...Object.entries(others).map(
+      ([name, part]) => `${name.replace(/_/g, " ")} ${part}`,
+    ),
+  ];
+  return parts.join(", ");
+}
+
+export function comesFrom(cause: Finding): string {
+  return `comes from: ${cause.headline}`;
+}
+
+export function moreNotRecorded(count: number): string {
+  return `${integer(count)} more that ${count === 1 ? "was" : "were"} not recorded`;
 }
 
 export function stepWords(step: number): string {

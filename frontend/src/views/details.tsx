@@ -1,18 +1,20 @@
 // The quiet end of a run's page: what was not recorded, attempts and settings.
-import type { Attempt, Finding, NotMeasured } from "../api-types";
+import type { Attempt, Finding, Maybe, NotMeasured } from "../api-types";
 import { dateAndTime, integer, NONE } from "../format";
 import { Chip } from "../parts/chip";
 import { CodeBox } from "../parts/code-box";
 import { Glyph } from "../parts/glyph";
 import { shapeOfSeverity } from "../run-tone";
-import { CONFIDENCE_WORDS, notRecorded } from "../words";
+import { CONFIDENCE_WORDS, comesFrom, moreNotRecorded, notRecorded } from "../words";
 import { Reasons, type ShowEvidence } from "./verdict-card";
 
 export function FurtherFindings(props: {
+  verdict: Maybe<Finding>;
   findings: readonly Finding[];
   onShow: ShowEvidence;
 }) {
   if (props.findings.length === 0) return null;
+  const known = props.verdict ? [props.verdict, ...props.findings] : props.findings;
   return (
     <section class="card" aria-labelledby="also-seen">
       <header>
@@ -25,6 +27,7 @@ export function FurtherFindings(props: {
             <span>{finding.headline}</span>
             <span class="faint">{CONFIDENCE_WORDS[finding.confidence]}</span>
           </summary>
+          <Cause finding={finding} known={known} />
           <p>{finding.because}</p>
           <Reasons finding={finding} onShow={props.onShow} />
         </details>
@@ -33,18 +36,41 @@ export function FurtherFindings(props: {
   );
 }
 
+function Cause({ finding, known }: { finding: Finding; known: readonly Finding[] }) {
+  const cause = known.find((other) => other.id === finding.caused_by);
+  return cause ? <p>It {comesFrom(cause)}</p> : null;
+}
+
+/** So many lines are read; more of them hide the rest of the page. */
+const NOT_RECORDED_SHOWN = 2;
+
 /** Silence must not read as health: what nobody looked at is always said. */
 export function NotRecorded({ items }: { items: readonly NotMeasured[] }) {
   if (items.length === 0) return null;
+  const rest = items.slice(NOT_RECORDED_SHOWN);
   return (
     <section class="not-recorded" aria-label="Not recorded">
-      {items.map((item) => (
-        <div key={`${item.what} ${item.why}`}>
-          <p>Not recorded: {notRecorded(item)}</p>
-          {item.enable !== null && <CodeBox code={item.enable} />}
-        </div>
+      {items.slice(0, NOT_RECORDED_SHOWN).map((item) => (
+        <NotRecordedItem key={`${item.what} ${item.why}`} item={item} />
       ))}
+      {rest.length > 0 && (
+        <details>
+          <summary>{moreNotRecorded(rest.length)}</summary>
+          {rest.map((item) => (
+            <NotRecordedItem key={`${item.what} ${item.why}`} item={item} />
+          ))}
+        </details>
+      )}
     </section>
+  );
+}
+
+function NotRecordedItem({ item }: { item: NotMeasured }) {
+  return (
+    <div>
+      <p>Not recorded: {notRecorded(item)}</p>
+      {item.enable !== null && <CodeBox code={item.enable} />}
+    </div>
   );
 }
 

@@ -207,6 +207,23 @@ test("texts from the training stay text", async () => {
   expect(document.body.textContent).toContain(nasty);
 });
 
+test("a finding says which other one it comes from", async () => {
+  await show({
+    verdict: finding({ id: "memory_leak", headline: "Memory grew" }),
+    findings: [finding({ id: "host_oom", caused_by: "memory_leak" })],
+  });
+
+  expect(screen.getByText("It comes from: Memory grew")).toBeTruthy();
+});
+
+test("what was not recorded does not bury the page", async () => {
+  const missing = (what: string) => ({ what, why: "", enable: null });
+  await show({ not_measured: ["GPU", "swap", "heat", "disks"].map(missing) });
+
+  expect(screen.getByText("2 more that were not recorded")).toBeTruthy();
+  expect(screen.getAllByText(/^Not recorded:/)).toHaveLength(4);
+});
+
 test("several attempts are listed", async () => {
   const attempt = {
     id: "1",

@@ -91,7 +91,11 @@ function RunStory({ story, store }: { story: Story; store: LaneStore }) {
         <p class="quiet">No samples were recorded for this run.</p>
       )}
       {!run.monitored && <Snippet />}
-      <FurtherFindings findings={story.findings} onShow={onShow} />
+      <FurtherFindings
+        verdict={story.verdict}
+        findings={story.findings}
+        onShow={onShow}
+      />
       <NotRecorded items={story.not_measured} />
       <Incidents story={story} />
       <Attempts attempts={story.attempts} />
