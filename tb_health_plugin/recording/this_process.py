@@ -9,6 +9,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tb_health_plugin.recording.environment import environment_settings
+from tb_health_plugin.recording.git_commit import git_commit
+
 # The 22nd field of /proc/<pid>/stat, counted behind the name in brackets.
 _START_TICKS = 19
 _PACKAGES = ("tensorboard-plugin-health", "tensorflow", "keras", "tensorboard")
@@ -84,11 +87,20 @@ def program() -> str:
 
 
 def settings() -> dict[str, str]:
-    """Versions that help to compare two runs."""
+    """Versions and surroundings that help to compare two runs."""
     found = {"python": platform.python_version(), "platform": platform.platform()}
     for package in _PACKAGES:
         try:
             found[package] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
             continue
-    return found
+    commit = git_commit(_program_directory())
+    if commit is not None:
+        found["git_commit"] = commit
+    return found | environment_settings(os.environ)
+
+
+def _program_directory() -> Path:
+    """Where the program is; an interactive one is where it was started."""
+    script = Path(sys.argv[0] if sys.argv else "")
+    return (script.parent if script.is_file() else Path()).absolute()
