@@ -259,6 +259,7 @@ class StallJudge:
         if last is not None and self._kind is not None:
             self._learn(self._kind, last, look)
             self._learn_of_an_epoch(last, look)
+            self._learn_of_quick_steps(last, look)
         self._kind = _kind(look.progress)
         self._silent_seconds = 0.0
         self._silent_cpu = None
@@ -299,6 +300,17 @@ class StallJudge:
         self._histories[Kind.BETWEEN_EPOCHS].add(began - last.now)
         if _kind(after) is Kind.STEP:
             self._histories[Kind.FIRST_STEP].add(after.beat_at - began)
+
+    def _learn_of_quick_steps(self, last: Look, look: Look) -> None:
+        """Steps that came between two looks in different phases were quick, too."""
+        before, after = last.progress, look.progress
+        steps = after.step - before.step
+        if before.phase == after.phase or after.phase != Phase.TRAINING or steps < 2:
+            return
+        # The first of them may have compiled.
+        gap = (after.beat_at - before.beat_at) / steps
+        if gap > 0.0:
+            self._histories[Kind.STEP].add(gap, times=steps - 1)
 
     def _stands_still(self, look: Look) -> Stall | None:
         since = max(look.progress.beat_at, self._not_before)

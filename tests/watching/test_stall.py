@@ -112,6 +112,21 @@ def trained(step_seconds: float = 0.1, steps: int = 200) -> Run:
     return run
 
 
+def test_forty_quick_steps_between_two_looks_tell_what_is_usual():
+    run = Run()
+    run.look()
+    run.enter(Phase.STARTING)
+    run.pass_time(3.0, cpu=CORE)
+    run.steps([0.001, 0.001])
+    run.enter(Phase.TRAINING)
+    run.steps([0.002] * 40)
+    run.pass_time(12.0, cpu=CORE)
+
+    (stall,) = run.stalls
+    assert stall.silent_seconds <= 10.0
+    assert stall.phase == Phase.TRAINING
+
+
 class TestItSpeaks:
     @pytest.mark.parametrize("step_seconds", [0.001, 0.1, 1.0, 2.0])
     def test_within_ten_seconds(self, step_seconds: float):
