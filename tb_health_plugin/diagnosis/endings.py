@@ -1,8 +1,10 @@
 """What a signal that ended a training means, as far as the evidence goes."""
 
+import re
 import signal
-from dataclasses import dataclass
 
+from tb_health_plugin.diagnosis import aborts
+from tb_health_plugin.diagnosis.ending import Ending
 from tb_health_plugin.diagnosis.moments import stopped_at
 from tb_health_plugin.diagnosis.verdict import (
     Confidence,
@@ -29,13 +31,54 @@ _CRASHES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """A state, a chip and the verdict behind them."""
+# What Slurm writes to the standard error of a job that it ends.
+_SCHEDULER = {
+    "time_limit": r"slurmstepd: error: .*(?:DUE TO TIME LIMIT|time limit)",
+    "preemption": r"slurmstepd: error: .*DUE TO PREEMPTION",
+    "cancelled": r"slurmstepd: error: .*CANCELLED AT",
+}
+_SCHEDULER_MEMORY = r"slurmstepd: error: .*(?:oom.kill|out.of.memory|memory limit)"
 
-    state: State
-    chip: str
-    verdict: Verdict
+SAVE_OFTEN = Fix(
+    title="Save a checkpoint often, and go on from it",
+    why="A scheduler gives its machines to others; the work since the last checkpoint "
+    "is lost.",
+    code='keras.callbacks.BackupAndRestore("backup", save_freq="epoch")',
+)
+# Signals with a meaning of their own: what happened, and what to do about it.
+_KNOWN = {
+    "SIGHUP": (
+        "The terminal or connection that had started it went away",
+        Fix(
+            title="Start it so that it survives a logout",
+            why="SIGHUP is sent to all programs of a terminal that closes.",
+            code="nohup python train.py &",
+        ),
+    ),
+    "SIGXCPU": (
+        "It used up the CPU time that it was allowed",
+        Fix(
+            title="Ask for more CPU time",
+            why="The limit is set where it was started; `ulimit -t` shows it.",
+            code="ulimit -t unlimited",
+        ),
+    ),
+    "SIGXFSZ": (
+        "A file grew beyond the size that it was allowed",
+        Fix(
+            title="Ask for larger files",
+            why="The limit is set where it was started; `ulimit -f` shows it.",
+            code="ulimit -f unlimited",
+        ),
+    ),
+    "SIGALRM": (
+        "A timer that the program had set went off",
+        Fix(
+            title="Look for signal.alarm or setitimer in the program",
+            why="Nobody but the program itself sets such a timer.",
+        ),
+    ),
+}
 
 
 def by_signal(
@@ -43,12 +86,15 @@ def by_signal(
 ) -> Ending:
     """What it means that this signal ended the process."""
     at = stopped_at(attempt)
+    told = aborts.explained(attempt, seen, number, where)
+    if told is not None:
+        return told
     if number in _CRASHES:
         return _crash(seen, _CRASHES[signal.Signals(number)], number, where, at)
     if number == signal.SIGKILL:
         return _killed(attempt, seen, where, at)
     if number == signal.SIGTERM:
-        return _asked_to_stop(where, at)
+        return _asked_to_stop(attempt, seen, where, at)
     if number == signal.SIGINT:
         return interrupted(where, at, "The process was ended by SIGINT.")
     return _other(number, where, at)
@@ -79,6 +125,19 @@ def _killed(
             where,
             at,
         )
+    said = _said(seen, _SCHEDULER_MEMORY)
+    if said:
+        return _out_of_memory(
+            (Evidence(text=f"The scheduler said: {said}", at=at), signalled, *memory),
+            "the scheduler says so, and the exit signal agrees",
+            "cgroup",
+            "likely",
+            where,
+            at,
+        )
+    ended = _by_scheduler(seen)
+    if ended is not None:
+        return _scheduled(ended, "SIGKILL", "died", where, at)
     nobody_counts = seen.cgroup_oom_kills is None and seen.machine_oom_kills is None
     if nobody_counts:
         because = "Nobody counts kills for memory here, so memory cannot be ruled out."
@@ -167,27 +226,89 @@ def _crash(
     return Ending("died", chip, verdict)
 
 
-def _asked_to_stop(where: str, at: Moment) -> Ending:
+def _asked_to_stop(
+    attempt: Attempt, seen: facts.ProcessEnded, where: str, at: Moment
+) -> Ending:
+    ended = _by_scheduler(seen)
+    if ended is not None:
+        return _scheduled(ended, "SIGTERM", "ended_early", where, at)
+    scheduler = _scheduler(attempt)
+    evidence = [Evidence(text="The process was ended by SIGTERM.", at=at)]
+    probably = ""
+    if scheduler:
+        text = f"It ran under {scheduler}, which sends SIGTERM before it takes back."
+        evidence.append(Evidence(text=text, strong=False, at=at))
+        probably = f", possibly by {scheduler}"
     verdict = Verdict(
         id="preempted",
         detail="SIGTERM",
         severity="warning",
         confidence="proven",
-        headline=f"Asked to stop (SIGTERM) {where}",
+        headline=f"Asked to stop (SIGTERM) {where}{probably}",
         because="The exit signal says so. Schedulers, and people with kill, send it.",
         cause_at=at,
         stopped_at=at,
-        evidence=(Evidence(text="The process was ended by SIGTERM.", at=at),),
-        fixes=(
-            Fix(
-                title="Save a checkpoint often, and go on from it",
-                why="A scheduler gives its machines to others; the work since the "
-                "last checkpoint is lost.",
-                code='keras.callbacks.BackupAndRestore("backup", save_freq="epoch")',
-            ),
-        ),
+        evidence=tuple(evidence),
+        fixes=(SAVE_OFTEN,),
     )
     return Ending("ended_early", "Ended from outside", verdict)
+
+
+def _scheduler(attempt: Attempt) -> str | None:
+    """Who had started the process, as far as its environment tells."""
+    settings = attempt.start.settings if attempt.start else {}
+    if any(name.startswith("env.SLURM_") for name in settings):
+        return "Slurm"
+    return "Kubernetes" if "env.KUBERNETES" in settings else None
+
+
+def _said(seen: facts.ProcessEnded, pattern: str) -> str | None:
+    """The line of its output that fits."""
+    for line in (seen.output_tail or "").splitlines():
+        if re.search(pattern, line, re.IGNORECASE):
+            return line.strip()[:200]
+    return None
+
+
+def _by_scheduler(seen: facts.ProcessEnded) -> tuple[str, str] | None:
+    """Why a scheduler ended it, in a word, and the line that says so."""
+    for word, pattern in _SCHEDULER.items():
+        line = _said(seen, pattern)
+        if line:
+            return word, line
+    return None
+
+
+def _scheduled(
+    ended: tuple[str, str], signal_name: str, state: State, where: str, at: Moment
+) -> Ending:
+    word, line = ended
+    why = {
+        "time_limit": "Its time was up: the scheduler ended it",
+        "preemption": "The scheduler took its place for another job",
+        "cancelled": "The job was cancelled",
+    }[word]
+    more_time = Fix(
+        title="Ask for more time, or go on from a checkpoint",
+        why="The time that was asked for is over; the log of the job has it.",
+        code="#SBATCH --time=24:00:00",
+    )
+    verdict = Verdict(
+        id="preempted",
+        detail=word,
+        severity="warning",
+        confidence="proven",
+        headline=f"{why} {where}",
+        because="The scheduler said so itself, and the exit signal agrees.",
+        cause_at=at,
+        stopped_at=at,
+        evidence=(
+            Evidence(text=f"The scheduler said: {line}", at=at),
+            Evidence(text=f"The process was ended by {signal_name}.", at=at),
+        ),
+        fixes=(more_time, SAVE_OFTEN) if word == "time_limit" else (SAVE_OFTEN,),
+    )
+    return Ending(state, "Ended from outside", verdict)
 
 
 def interrupted(where: str, at: Moment, seen: str) -> Ending:
@@ -213,17 +334,22 @@ def interrupted(where: str, at: Moment, seen: str) -> Ending:
 
 def _other(number: int, where: str, at: Moment) -> Ending:
     name = name_of(number)
-    what = "Ended from outside"
+    meaning, fix = _KNOWN.get(name, (None, None))
+    evidence = [Evidence(text=f"The process was ended by {name}.", at=at)]
+    because = "The exit signal says so; who sent it is not known."
+    if meaning:
+        because = f"The exit signal says so. {meaning}."
     verdict = Verdict(
         id="killed_outside",
         detail=name,
         severity="warning",
         confidence="proven",
-        headline=f"{what} ({name}) {where}",
-        because="The exit signal says so; who sent it is not known.",
+        headline=f"Ended from outside ({name}) {where}",
+        because=because,
         cause_at=at,
         stopped_at=at,
-        evidence=(Evidence(text=f"The process was ended by {name}.", at=at),),
+        evidence=tuple(evidence),
+        fixes=(fix,) if fix else (),
     )
     return Ending("ended_early", "Ended from outside", verdict)
 

@@ -111,9 +111,10 @@ def _retold(
     told: Story, ranked: tuple[Verdict, ...], missing: Iterable[NotMeasured]
 ) -> Story:
     missing = tuple(missing)
-    if not ranked or ranked[0] is told.verdict:
+    root = ranked[0] if ranked else None
+    # What is only good to know must not speak for a run.
+    if root is None or (root.severity == "info" and root.id != _id(told.verdict)):
         return dataclasses.replace(told, findings=ranked, not_measured=missing)
-    root = ranked[0]
     return dataclasses.replace(
         told,
         chip=root.chip or told.chip,
@@ -123,3 +124,7 @@ def _retold(
         findings=ranked,
         not_measured=missing,
     )
+
+
+def _id(verdict: Verdict | None) -> str | None:
+    return verdict.id if verdict else None

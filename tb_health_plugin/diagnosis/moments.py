@@ -5,13 +5,29 @@ from tb_health_plugin.events import facts
 from tb_health_plugin.reading.run_history import Attempt
 
 
-def is_under_way(attempt: Attempt) -> bool:
-    """A training began and has not ended."""
+def last_end(attempt: Attempt) -> facts.TrainingEnded | None:
+    """How the newest training gave control back; None if it has not."""
     begun = attempt.last(facts.TrainingStarted)
     ended = attempt.last(facts.TrainingEnded)
-    if begun is None:
-        return False
-    return ended is None or ended.training != begun.training
+    if begun is None or ended is None or ended.training != begun.training:
+        return None
+    return ended
+
+
+def is_under_way(attempt: Attempt) -> bool:
+    """A training began and has not ended."""
+    return bool(attempt.all(facts.TrainingStarted)) and last_end(attempt) is None
+
+
+def has_raised(attempt: Attempt) -> bool:
+    """An exception left the newest training, whoever caught it."""
+    ended = last_end(attempt)
+    return ended is not None and ended.reason == "raised"
+
+
+def has_returned(attempt: Attempt) -> bool:
+    """A training was begun, and gave control back without an exception."""
+    return last_end(attempt) is not None and not has_raised(attempt)
 
 
 def stopped_at(attempt: Attempt) -> Moment:
@@ -27,7 +43,7 @@ def where(attempt: Attempt) -> str:
     """Where in the run it stopped, as the rest of a sentence."""
     if not attempt.all(facts.TrainingStarted):
         return "before the training began"
-    if not is_under_way(attempt):
+    if has_returned(attempt):
         return f"after the training (step {attempt.last_step:,})"
     if not attempt.last_step:
         return "before the first step was done"

@@ -2,15 +2,23 @@
 
 import dataclasses
 
-from tb_health_plugin.diagnosis import endings
-from tb_health_plugin.diagnosis.moments import stopped_at
-from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Moment, Story, Verdict
+from tb_health_plugin.diagnosis import endings, exceptions, exhausted, stops
+from tb_health_plugin.diagnosis.exceptions.raised import Raised
+from tb_health_plugin.diagnosis.verdict import Severity, Story, Verdict
 from tb_health_plugin.events import facts
 from tb_health_plugin.reading.run_history import Attempt
 
 # What strikes a program within this time after its training belongs to the run: saving
 # and evaluating. Later it is another story, as in a sweep of many trainings.
 BELONGS_SECONDS = 60.0
+
+# Below this nothing can be judged: not even one warm-up is over.
+TOO_SHORT_STEPS = 10
+
+# What a program may do on purpose and go on.
+_WANTED = ("KeyboardInterrupt", "SystemExit")
+# The work is lost if this strikes before anything was saved.
+_LOSES_THE_MODEL = ("checkpoint_failure", "disk_full")
 
 
 def tell(attempt: Attempt, failed: Story | None) -> Story:
@@ -23,17 +31,35 @@ def tell(attempt: Attempt, failed: Story | None) -> Story:
     ended = attempt.last(facts.TrainingEnded)
     assert ended is not None
     story = _short(attempt) or _plain(attempt, ended)
+    story = _after(attempt, ended, story, failed)
+    return story if story.verdict is not None else _caught(attempt, story)
+
+
+def with_trouble(attempt: Attempt, story: Story, failed: Story | None) -> Story:
+    """The same story, if nothing struck the program right after."""
+    ended = attempt.last(facts.TrainingEnded)
+    return _after(attempt, ended, story, failed) if ended else story
+
+
+def _after(
+    attempt: Attempt, ended: facts.TrainingEnded, story: Story, failed: Story | None
+) -> Story:
     trouble = _trouble(attempt, ended, failed)
-    if trouble is None or story.verdict is not None:
+    if trouble is None or (story.verdict and story.verdict.severity != "info"):
         return story
     what, verdict = trouble
     done = "finished" if story.state == "finished" else "ended early"
     headline = f"The training {done} at step {attempt.last_step:,}, then {what}"
-    verdict = dataclasses.replace(verdict, severity="warning", headline=headline)
+    is_saved = any(saved.ok for saved in attempt.all(facts.Saved))
+    is_lost = verdict.id in _LOSES_THE_MODEL and not is_saved
+    severity: Severity = "critical" if is_lost else "warning"
+    if verdict.severity == "info":
+        severity = "info"
+    verdict = dataclasses.replace(verdict, severity=severity, headline=headline)
     return dataclasses.replace(
         story,
         chip="Failed afterwards",
-        severity="warning",
+        severity=verdict.severity,
         headline=headline,
         verdict=verdict,
     )
@@ -45,6 +71,9 @@ def _plain(attempt: Attempt, ended: facts.TrainingEnded) -> Story:
     planned = (begun.planned_epochs or 0) - (begun.initial_epoch or 0)
     done = ended.epochs_done or 0
     at = f"step {attempt.last_step:,}"
+    stop = stops.last_stop(attempt, begun)
+    if stop is not None and (done < planned or stop.callback == "TerminateOnNaN"):
+        return stops.story(attempt, stop, done, planned)
     if done < planned:
         return Story(
             state="ended_early",
@@ -52,73 +81,69 @@ def _plain(attempt: Attempt, ended: facts.TrainingEnded) -> Story:
             severity="info",
             headline=f"Ended at {at}, after {done:,} of {planned:,} epochs",
         )
+    short = "; too short to judge" if attempt.last_step < TOO_SHORT_STEPS else ""
     return Story(
         state="finished",
         chip="Finished",
         severity="info",
-        headline=f"Finished as planned at {at}",
+        headline=f"Finished as planned at {at}{short}",
     )
 
 
 def _short(attempt: Attempt) -> Story | None:
     """All epochs were run, but some had fewer steps than planned."""
-    epochs = _epochs_of_last_training(attempt)
-    counted = [e for e in epochs if e.planned_steps is not None]
-    short = [e for e in counted if _steps(e) < (e.planned_steps or 0)]
-    # A callback may stop in the middle of the last epoch: that one proves nothing.
-    if not short or (short == epochs[-1:] and len(epochs) > 1):
+    verdict = exhausted.verdict(attempt)
+    if verdict is None:
         return None
-    done = sum(map(_steps, counted))
-    planned = sum(e.planned_steps or 0 for e in counted)
-    first = short[0]
-    number = (first.epoch or 0) + 1
-    at = Moment(step=first.last_step, epoch=number, wall_time=first.wall_time)
-    verdict = Verdict(
-        id="data_exhausted",
-        detail=f"{done} of {planned} steps",
-        severity="warning",
-        confidence="likely",
-        headline=f"The input ran out: {done:,} of {planned:,} planned steps were run",
-        because="Keras ends an epoch without an error when its data ends.",
-        cause_at=at,
-        stopped_at=stopped_at(attempt),
-        evidence=(
-            Evidence(
-                text=f"Epoch {number} had {_steps(first):,} of "
-                f"{first.planned_steps:,} planned steps.",
-                at=at,
-            ),
-            Evidence(
-                text=f"{len(short):,} of {len(counted):,} epochs were short.",
-                strong=False,
-                at=at,
-            ),
-        ),
-        fixes=(
-            Fix(
-                title="Let the data begin again, or plan as many steps as it has",
-                why=f"An epoch was planned with {first.planned_steps:,} steps.",
-                code="dataset = dataset.repeat()",
-            ),
-        ),
-    )
     return Story(
         state="finished",
-        chip="Ran out of data",
-        severity="warning",
+        chip=verdict.chip,
+        severity=verdict.severity,
         headline=verdict.headline,
         verdict=verdict,
     )
 
 
-def _epochs_of_last_training(attempt: Attempt) -> list[facts.EpochEnded]:
-    begun = attempt.last(facts.TrainingStarted)
-    number = begun.training if begun else None
-    return [e for e in attempt.all(facts.EpochEnded) if e.training == number]
+def _caught(attempt: Attempt, story: Story) -> Story:
+    """An exception left a training before this one, and the program went on."""
+    failures = [
+        one
+        for one in attempt.all(facts.TrainingEnded)
+        if one.reason == "raised" and one.exception not in _WANTED
+    ]
+    if not failures:
+        return story
+    raised = Raised.by(attempt, failures[-1])
+    verdict = exceptions.explain(raised).verdict
+    again = _was_done_again(attempt, raised)
+    verdict = dataclasses.replace(verdict, severity="info" if again else "warning")
+    if again:
+        return dataclasses.replace(story, verdict=verdict)
+    return dataclasses.replace(
+        story,
+        chip=verdict.chip,
+        severity=verdict.severity,
+        headline=verdict.headline,
+        verdict=verdict,
+    )
 
 
-def _steps(epoch: facts.EpochEnded) -> int:
-    return (epoch.last_step or 0) - (epoch.first_step or 0)
+def _was_done_again(attempt: Attempt, raised: Raised) -> bool:
+    """A later training had the same plan and kept it: a retry, or the next trial."""
+    failed = raised.training
+    if failed is None:
+        return False
+    for begun in attempt.all(facts.TrainingStarted):
+        if (begun.training or 0) <= (failed.training or 0):
+            continue
+        if begun.planned_epochs != failed.planned_epochs:
+            continue
+        for ended in attempt.all(facts.TrainingEnded):
+            planned = (begun.planned_epochs or 0) - (begun.initial_epoch or 0)
+            is_its = ended.training == begun.training and ended.reason != "raised"
+            if is_its and (ended.epochs_done or 0) >= planned:
+                return True
+    return False
 
 
 def _trouble(

@@ -4,40 +4,51 @@ What Python itself saw comes first, then what the watcher saw from outside. An e
 nobody saw stays unknown.
 """
 
-from tb_health_plugin.diagnosis import endings, lost_machine, returned, stuck
-from tb_health_plugin.diagnosis.moments import is_under_way, stopped_at, where
-from tb_health_plugin.diagnosis.verdict import (
-    Evidence,
-    Fix,
-    State,
-    Story,
-    Verdict,
+from tb_health_plugin.diagnosis import (
+    endings,
+    exceptions,
+    lost_machine,
+    returned,
+    stuck,
 )
+from tb_health_plugin.diagnosis.ending import Ending
+from tb_health_plugin.diagnosis.exceptions.raised import Raised
+from tb_health_plugin.diagnosis.moments import (
+    has_raised,
+    has_returned,
+    last_end,
+    stopped_at,
+    where,
+)
+from tb_health_plugin.diagnosis.verdict import Evidence, State, Story, Verdict
 from tb_health_plugin.events import facts
 from tb_health_plugin.reading.liveness import Life
 from tb_health_plugin.reading.run_history import Attempt
+
+# A headline has room for about a hundred characters.
+_LONGEST_REASON = 80
 
 
 def tell(attempt: Attempt, life: Life) -> Story:
     """The story of one attempt."""
     end = attempt.last(facts.RunEnded)
     seen = attempt.last(facts.ProcessEnded)
-    failed = None
-    if end is not None and end.reason == "exception":
-        failed = _by_exception(attempt, end)
-    if failed is not None and not _has_returned(attempt):
-        return failed
+    failed = _failure(attempt, end)
+    if failed is not None and failed.state == "failed" and not has_returned(attempt):
+        return _of(failed)
     hang = stuck.hang(attempt, life)
     if hang is not None:
-        return _story(hang.state, hang.chip, hang.verdict)
-    if end is not None and end.reason == "interrupted":
+        return _of(hang)
+    if failed is not None and has_raised(attempt):
+        return returned.with_trouble(attempt, _of(failed), _afterwards(attempt, end))
+    if end is not None and end.reason == "interrupted" and not has_returned(attempt):
         return _by_hand(attempt)
     if end is None and seen is None and life.alive:
         return _alive(attempt)
     if attempt.start is None:
         return _from_summaries(attempt, end)
-    if _has_returned(attempt):
-        return returned.tell(attempt, failed)
+    if has_returned(attempt):
+        return returned.tell(attempt, _of(failed) if failed else None)
     if seen is not None and seen.signal is not None:
         return _by_signal(attempt, seen, seen.signal)
     if seen is not None and seen.exit_code is not None and end is None:
@@ -49,59 +60,44 @@ def tell(attempt: Attempt, life: Life) -> Story:
     return _left(attempt, seen)
 
 
-def _has_returned(attempt: Attempt) -> bool:
-    """A training was begun, and `fit` gave control back."""
-    return bool(attempt.all(facts.TrainingStarted)) and not is_under_way(attempt)
+def _failure(attempt: Attempt, end: facts.RunEnded | None) -> Ending | None:
+    """The exception that left the newest training, else the one that ended all."""
+    left = last_end(attempt)
+    if left is not None and left.reason == "raised":
+        return exceptions.explain(Raised.by(attempt, left))
+    if end is not None and end.reason == "exception":
+        return exceptions.explain(Raised.by(attempt, end))
+    return None
+
+
+def _afterwards(attempt: Attempt, end: facts.RunEnded | None) -> Story | None:
+    """Another exception, after the program had caught the one of the training."""
+    left = last_end(attempt)
+    if end is None or left is None or end.reason != "exception":
+        return None
+    if end.exception == left.exception:
+        return None
+    return _of(exceptions.explain(Raised.by(attempt, end)))
 
 
 def _alive(attempt: Attempt) -> Story:
-    if _has_returned(attempt):
+    if has_returned(attempt):
         return returned.tell(attempt, None)
     step = attempt.last_step
     words = f"Running, at step {step:,}" if step else "Running, before the first step"
     return Story(state="running", chip="Running", severity="info", headline=words)
 
 
-def _by_exception(attempt: Attempt, end: facts.RunEnded) -> Story:
-    name = end.exception or "an exception"
-    at = stopped_at(attempt)
-    headline = f"Stopped by {name} {where(attempt)}"
-    said = f"{name}: {_first_line(end.message)}" if end.message else name
-    place: dict[str, str | int] = {}
-    if end.file and end.line:
-        place = {"file": end.file, "line": end.line}
-        said += f" ({end.file}, line {end.line})"
-    verdict = Verdict(
-        id="code_error",
-        detail=name,
-        severity="critical",
-        confidence="proven",
-        headline=headline,
-        because="Python reported the exception as it ended the program.",
-        cause_at=at,
-        stopped_at=at,
-        place=place,
-        evidence=(Evidence(text=said, at=at),),
-        fixes=(
-            Fix(
-                title="Read the traceback below",
-                why="It names the line that raised and what called it.",
-            ),
-        ),
-    )
-    return _story("failed", "Error", verdict)
-
-
 def _by_hand(attempt: Attempt) -> Story:
     ending = endings.interrupted(
         where(attempt), stopped_at(attempt), "KeyboardInterrupt ended the program."
     )
-    return _story(ending.state, ending.chip, ending.verdict)
+    return _of(ending)
 
 
 def _by_signal(attempt: Attempt, seen: facts.ProcessEnded, number: int) -> Story:
     ending = endings.by_signal(attempt, seen, number, where(attempt))
-    return _story(ending.state, ending.chip, ending.verdict)
+    return _of(ending)
 
 
 def _by_native_exit(attempt: Attempt, code: int) -> Story:
@@ -227,6 +223,10 @@ def _from_summaries(attempt: Attempt, end: facts.RunEnded | None) -> Story:
     )
 
 
+def _of(ending: Ending) -> Story:
+    return _story(ending.state, ending.chip, ending.verdict)
+
+
 def _story(state: State, chip: str, verdict: Verdict) -> Story:
     return Story(
         state=state,
@@ -238,4 +238,4 @@ def _story(state: State, chip: str, verdict: Verdict) -> Story:
 
 
 def _first_line(text: str) -> str:
-    return text.strip().split("\n", 1)[0]
+    return text.strip().split("\n", 1)[0][:_LONGEST_REASON]

@@ -3,35 +3,15 @@
 import signal
 from dataclasses import replace
 
-from tb_health_plugin.diagnosis.endings import Ending
-from tb_health_plugin.diagnosis.moments import is_under_way, stopped_at
-from tb_health_plugin.diagnosis.verdict import (
-    Confidence,
-    Evidence,
-    Fix,
-    Moment,
-    State,
-    Verdict,
-)
+from tb_health_plugin.diagnosis import absent_peer, durations, endless, silence
+from tb_health_plugin.diagnosis.ending import Ending
+from tb_health_plugin.diagnosis.moments import is_under_way, last_end, stopped_at
+from tb_health_plugin.diagnosis.stall_cause import cause_of, place_of
+from tb_health_plugin.diagnosis.verdict import Evidence, Moment, State, Verdict
 from tb_health_plugin.events import facts
-from tb_health_plugin.events.python_stacks import (
-    Frame,
-    innermost_own_frame,
-    parse,
-    training_thread,
-)
+from tb_health_plugin.events.python_stacks import Frame
 from tb_health_plugin.reading.liveness import Life
 from tb_health_plugin.reading.run_history import Attempt
-
-# Below two of a unit the smaller one is clearer.
-_UNITS = ((7_200, 3_600, "h", "hours"), (120, 60, "min", "minutes"))
-
-_IDS = {
-    "data": ("input_hang", "Hung on data"),
-    "callback": ("callback_hang", "Hung in callback"),
-    "stopped": ("stopped_process", "Was stopped"),
-}
-_OTHER = ("compute_hang", "Hung")
 
 # What people and schedulers send to a training that hangs.
 _ENDED_BY: dict[int, tuple[State, str]] = {
@@ -40,67 +20,71 @@ _ENDED_BY: dict[int, tuple[State, str]] = {
     int(signal.SIGINT): ("ended_early", "was stopped by Ctrl-C"),
 }
 
-_FIXES = {
-    "data": Fix(
-        title="Find what should make the next batch",
-        why="The loop waits for data. The stacks below show the threads and processes "
-        "that make it, and the line each of them stands at.",
-    ),
-    "callback": Fix(
-        title="Give what the callback waits for a time limit",
-        why="fit() goes on only when every callback has returned, and this one has "
-        "not.",
-    ),
-    "lock": Fix(
-        title="Take locks with a time limit, and always in the same order",
-        why="The thread that trains waits for a lock. The stacks below show who may "
-        "hold it.",
-        code="lock.acquire(timeout=60)",
-    ),
-    "disk": Fix(
-        title="Look at the disk or network file system",
-        why="The kernel itself waits for it. Until it answers, not even SIGKILL ends "
-        "the process.",
-    ),
-    "peer": Fix(
-        title="Look at the other workers",
-        why="A step with others ends when all have come. One that is gone holds all.",
-    ),
-    "busy": Fix(
-        title="Look for a loop that does not end",
-        why="It computes and finishes nothing. The stack below shows the line.",
-    ),
-    "unknown": Fix(
-        title="Install py-spy where it trains, to see native frames",
-        why="The Python stack alone does not say what it waits for.",
-        code="pip install py-spy",
-    ),
-}
-
 
 def hang(attempt: Attempt, life: Life) -> Ending | None:
     """The stall that the attempt is in, or was in to its end; None without one."""
-    stall = _open_stall(attempt)
-    if stall is None:
-        return None
     end = attempt.last(facts.RunEnded)
     seen = attempt.last(facts.ProcessEnded)
-    if end is None and seen is None and life.alive:
-        return _stuck(attempt, stall)
-    if end is not None and end.reason == "interrupted":
-        return _ended(attempt, stall, int(signal.SIGINT))
-    if end is None and seen is not None and seen.signal in _ENDED_BY:
-        # A kill for memory has its own cause.
-        if seen.cgroup_oom_kills or seen.machine_oom_kills:
-            return None
-        return _ended(attempt, stall, seen.signal)
-    return None
+    left = last_end(attempt)
+    is_alive = end is None and seen is None and left is None and life.alive
+    number = None if is_alive else _ended_by(attempt, end, seen)
+    if not is_alive and number is None:
+        return None
+    state: State = "stuck"
+    how = None
+    if number is not None:
+        state, how = _ENDED_BY[number]
+    if not attempt.all(facts.TrainingStarted):
+        return absent_peer.ending(attempt, how, state)
+    if not _is_open(attempt):
+        return None
+    never = endless.ending(attempt, how, state)
+    if never is not None:
+        return never
+    stall = _open_stall(attempt)
+    if stall is not None:
+        return (
+            _stuck(attempt, stall) if number is None else _ended(attempt, stall, number)
+        )
+    return silence.hang(attempt, seen) if seen is not None else None
+
+
+def _ended_by(
+    attempt: Attempt, end: facts.RunEnded | None, seen: facts.ProcessEnded | None
+) -> int | None:
+    """The signal with which somebody lost patience; None if it ended otherwise."""
+    left = last_end(attempt)
+    raised = left.exception if left and left.reason == "raised" else None
+    if raised == "KeyboardInterrupt" or (end and end.reason == "interrupted"):
+        return int(signal.SIGINT)
+    if seen is None:
+        return None
+    if raised == "SystemExit" and seen.stacks and seen.signal is None:
+        # A handler of SIGTERM that calls sys.exit().
+        return int(signal.SIGTERM)
+    if end is not None or seen.signal not in _ENDED_BY:
+        return None
+    # A kill for memory has its own cause.
+    if seen.cgroup_oom_kills or seen.machine_oom_kills:
+        return None
+    return seen.signal
+
+
+def _is_open(attempt: Attempt) -> bool:
+    """A training is under way, or was until somebody broke it off."""
+    left = last_end(attempt)
+    if left is None:
+        return is_under_way(attempt)
+    return left.reason == "raised" and left.exception in (
+        "KeyboardInterrupt",
+        "SystemExit",
+    )
 
 
 def _open_stall(attempt: Attempt) -> facts.Stalled | None:
     stall = attempt.last(facts.Stalled)
     over = attempt.last(facts.StallEnded)
-    if stall is None or not is_under_way(attempt):
+    if stall is None:
         return None
     if over is not None and over.wall_time >= stall.wall_time:
         return None
@@ -111,15 +95,15 @@ def _open_stall(attempt: Attempt) -> facts.Stalled | None:
 def _stuck(attempt: Attempt, stall: facts.Stalled) -> Ending:
     seconds = _seconds(attempt, stall)
     last = f"last: step {stall.step:,}" if stall.step else "not even the first"
-    headline = f"No step has finished for {_words(seconds)} ({last})"
+    headline = f"No step has finished for {durations.words(seconds)} ({last})"
     verdict = _verdict(attempt, stall, headline)
-    return Ending("stuck", f"Stuck for {_short(seconds)}", verdict)
+    return Ending("stuck", f"Stuck for {durations.short(seconds)}", verdict)
 
 
 def _ended(attempt: Attempt, stall: facts.Stalled, number: int) -> Ending:
     state, how = _ENDED_BY[number]
     where = f"at step {stall.step:,}" if stall.step else "before the first step"
-    silent = _words(_seconds(attempt, stall))
+    silent = durations.words(_seconds(attempt, stall))
     headline = f"Stood still for {silent} {where}, then {how}"
     verdict = _verdict(attempt, stall, headline)
     name = signal.Signals(number).name
@@ -128,42 +112,42 @@ def _ended(attempt: Attempt, stall: facts.Stalled, number: int) -> Ending:
         strong=False,
         at=stopped_at(attempt),
     )
-    _, chip = _IDS.get(stall.waits_for or "", _OTHER)
-    return Ending(state, chip, replace(verdict, evidence=(*verdict.evidence, kill)))
-
-
-def _verdict(attempt: Attempt, stall: facts.Stalled, headline: str) -> Verdict:
-    waits_for = stall.waits_for or "unknown"
-    frame = _place(stall)
-    at = Moment(step=stall.step, wall_time=stall.since)
-    return Verdict(
-        id=_IDS.get(waits_for, _OTHER)[0],
-        detail=waits_for,
-        severity="critical",
-        confidence=_confidence(waits_for),
-        headline=headline,
-        because=stall.because or "What it waits for was not seen.",
-        cause_at=at,
-        stopped_at=at,
-        place={"file": frame.file, "line": frame.line} if frame else {},
-        evidence=_evidence(stall, frame, at),
-        fixes=(_fix(attempt, waits_for),),
+    return Ending(
+        state, verdict.chip, replace(verdict, evidence=(*verdict.evidence, kill))
     )
 
 
-def _confidence(waits_for: str) -> Confidence:
-    if waits_for == "stopped":
-        # The kernel says so itself.
-        return "proven"
-    return "possible" if waits_for == "unknown" else "likely"
+def _verdict(attempt: Attempt, stall: facts.Stalled, headline: str) -> Verdict:
+    seen = cause_of(attempt, stall)
+    frame = place_of(stall)
+    at = Moment(step=stall.step, wall_time=stall.since)
+    place: dict[str, str | int] = {}
+    if frame:
+        place = {"file": frame.file, "line": frame.line}
+    return Verdict(
+        id=seen.id,
+        detail=seen.detail,
+        severity="critical",
+        confidence=seen.confidence,
+        headline=headline,
+        because=seen.because,
+        cause_at=at,
+        stopped_at=stopped_at(attempt),
+        place=place,
+        evidence=(*_evidence(stall, frame, at), *seen.evidence),
+        fixes=(seen.fix,),
+        chip=seen.chip,
+    )
 
 
 def _evidence(
     stall: facts.Stalled, frame: Frame | None, at: Moment
 ) -> tuple[Evidence, ...]:
-    silence = f"Nothing went on for {_words(stall.silent_seconds or 0)}"
+    silence = f"Nothing went on for {durations.words(stall.silent_seconds or 0)}"
     if stall.usual_seconds:
-        silence += f"; in this run it usually takes {_usual(stall.usual_seconds)}"
+        silence += (
+            f"; in this run it usually takes {durations.precise(stall.usual_seconds)}"
+        )
     found = [Evidence(text=f"{silence}.", at=at)]
     if stall.because:
         found.append(Evidence(text=stall.because, at=at))
@@ -176,46 +160,6 @@ def _evidence(
     return tuple(found)
 
 
-def _fix(attempt: Attempt, waits_for: str) -> Fix:
-    pid = attempt.start.pid if attempt.start else None
-    if waits_for == "stopped":
-        return Fix(
-            title="Let it go on",
-            why="It does not hang: the kernel was told not to run it.",
-            code=f"kill -CONT {pid}" if pid else None,
-        )
-    known = {**_FIXES, "compile": _FIXES["busy"]}
-    return known.get(waits_for, _FIXES["unknown"])
-
-
-def _place(stall: facts.Stalled) -> Frame | None:
-    """The user's line that is named: where it waits, or where its data is made."""
-    threads = parse(stall.stacks or "")
-    frames = [innermost_own_frame(thread) for thread in threads]
-    for frame in frames:
-        if frame and f"{frame.file}, line {frame.line}" in (stall.because or ""):
-            return frame
-    return innermost_own_frame(training_thread(threads))
-
-
 def _seconds(attempt: Attempt, stall: facts.Stalled) -> float:
     since = stall.since or stall.wall_time
     return max((attempt.last_seen_at or 0.0) - since, stall.silent_seconds or 0.0)
-
-
-def _usual(seconds: float) -> str:
-    return f"{seconds * 1_000:,.0f} ms" if seconds < 1 else f"{seconds:,.1f} s"
-
-
-def _words(seconds: float) -> str:
-    for least, unit, _, name in _UNITS:
-        if seconds >= least:
-            return f"{seconds // unit:,.0f} {name}"
-    return f"{seconds:.0f} seconds"
-
-
-def _short(seconds: float) -> str:
-    for least, unit, short, _ in _UNITS:
-        if seconds >= least:
-            return f"{seconds // unit:,.0f} {short}"
-    return f"{seconds:.0f} s"

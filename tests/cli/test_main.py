@@ -9,14 +9,14 @@ from tb_health_plugin.events import facts
 
 START = facts.RunStarted(wall_time=1.0, pid=1)
 BEGUN = facts.TrainingStarted(wall_time=2.0, training=0, planned_epochs=1)
-DONE = facts.TrainingEnded(wall_time=3.0, step=8, training=0, epochs_done=1)
+DONE = facts.TrainingEnded(wall_time=3.0, step=80, training=0, epochs_done=1)
 
 
 def test_a_healthy_log_directory(logs: Path, write_attempt, capsys):
     write_attempt("run", told=[START, BEGUN, DONE])
 
     assert main(["list", str(logs)]) == HEALTHY
-    assert capsys.readouterr().out == "run: Finished as planned at step 8\n"
+    assert capsys.readouterr().out == "run: Finished as planned at step 80\n"
 
 
 def test_a_problem_is_the_exit_status(logs: Path, write_attempt, capsys):

@@ -29,7 +29,8 @@ def test_a_run_that_was_killed(logs: Path, write_attempt, capsys, monkeypatch):
     assert said.startswith("dead · Killed\nKilled from outside (SIGKILL) at step 149\n")
     assert "How we know\n  - The process was ended by SIGKILL." in said
     assert "What to do\n" in said
-    assert "Not measured\n  - GPU memory: there is no GPU" in said
+    assert "\nNot measured\n" in said
+    assert "  - GPU memory: there is no GPU" in said
     assert all(len(line) <= 80 for line in said.splitlines())
 
 

@@ -201,3 +201,77 @@ def test_a_good_status_without_a_training_is_no_trouble():
     ended = facts.RunEnded(wall_time=8.0, reason="finished")
 
     assert story(ended, trained=False, exit_code=0).severity == "info"
+
+
+class TestSchedulers:
+    @pytest.mark.parametrize(
+        ("line", "detail"),
+        [
+            (
+                "slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2026-01-01T10:00:00 "
+                "DUE TO TIME LIMIT ***",
+                "time_limit",
+            ),
+            (
+                "slurmstepd: error: *** STEP 7.0 ON n1 CANCELLED AT 2026-01-01T10:00:00"
+                " DUE TO PREEMPTION ***",
+                "preemption",
+            ),
+            (
+                "slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2026-01-01T10:00:00 "
+                "***",
+                "cancelled",
+            ),
+        ],
+    )
+    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+    def test_slurm_says_why(self, line: str, detail: str, number: int):
+        told = story(signal=int(number), output_tail=f"Epoch 3\n{line}\n")
+
+        assert (told.verdict.id, told.verdict.detail) == ("preempted", detail)
+        assert told.verdict.confidence == "proven"
+
+    def test_slurm_says_that_it_was_memory(self):
+        told = story(
+            signal=signal.SIGKILL,
+            output_tail="slurmstepd: error: Detected 1 oom-kill event(s) in step 7.0",
+        )
+
+        assert (told.verdict.id, told.verdict.confidence) == ("host_oom", "likely")
+
+    def test_a_training_that_prints_such_words_is_none(self):
+        told = story(signal=signal.SIGKILL, output_tail="CANCELLED AT step 4\n")
+
+        assert told.verdict.id == "killed_outside"
+
+    @pytest.mark.parametrize(
+        ("settings", "name"),
+        [({"env.SLURM_JOB_ID": "7"}, "Slurm"), ({"env.KUBERNETES": "True"}, "Kube")],
+    )
+    def test_who_may_have_asked(self, settings: dict[str, str], name: str):
+        attempt = Attempt("a")
+        attempt.add(facts.RunStarted(wall_time=1.0, pid=1, settings=settings))
+        attempt.add(facts.TrainingStarted(wall_time=2.0, training=0))
+        attempt.add(facts.ProcessEnded(wall_time=9.0, step=7, signal=15))
+
+        told = tell(attempt, GONE)
+
+        assert told.verdict.id == "preempted"
+        assert f"possibly by {name}" in told.headline
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (signal.SIGHUP, "terminal"),
+        (signal.SIGXCPU, "CPU time"),
+        (signal.SIGXFSZ, "size"),
+        (signal.SIGALRM, "timer"),
+    ],
+)
+def test_signals_with_a_meaning_of_their_own(number: int, words: str):
+    told = story(signal=int(number))
+
+    assert told.verdict.id == "killed_outside"
+    assert words in told.verdict.because
+    assert told.verdict.fixes

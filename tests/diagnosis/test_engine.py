@@ -86,6 +86,15 @@ class TestRanking:
         assert story.state == "finished"
         assert (story.chip, story.headline) == ("overfitting", "overfitting it is")
 
+    def test_what_is_only_good_to_know_does_not_speak_for_the_run(self):
+        note = found("undertrained", severity="info")
+
+        story = judged(START, BEGUN, DONE, outcomes=(note,))
+
+        assert story.verdict is None
+        assert story.headline.startswith("Finished as planned")
+        assert [one.id for one in story.findings] == ["undertrained"]
+
     def test_what_explains_the_end_is_the_root_and_the_end_its_consequence(self):
         leak = found("memory_leak", explains=("host_oom",))
 

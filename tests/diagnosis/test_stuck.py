@@ -94,7 +94,7 @@ class TestStuck:
             ("callback", "callback_hang", "likely"),
             ("stopped", "stopped_process", "proven"),
             ("lock", "compute_hang", "likely"),
-            ("peer", "compute_hang", "likely"),
+            ("peer", "peer_lost", "likely"),
             ("disk", "compute_hang", "likely"),
             ("busy", "compute_hang", "likely"),
             ("compile", "compute_hang", "likely"),
@@ -216,3 +216,96 @@ class TestEndedWhileItHung:
         told = story(stalled("callback"), ended, life=GONE)
 
         assert (told.state, told.verdict.id) == ("ended_early", "callback_hang")
+
+
+DEADLOCK = (
+    "Thread 0x00007f01 (most recent call first):\n"
+    '  File "/home/me/data.py", line 27 in feed\n'
+    '  File "/v/lib/python3.11/site-packages/tensorflow/python/ops/script_ops.py", '
+    "line 1 in __call__\n\n"
+    "Current thread 0x00007f02 (most recent call first):\n"
+    '  File "/home/me/train.py", line 40 in on_train_batch_end\n'
+    '  File "/v/lib/python3.11/site-packages/keras/src/trainer.py", line 9 in fit\n'
+)
+
+
+class TestALookAround:
+    def test_a_callback_and_a_generator_that_wait_for_each_other(self):
+        told = story(stalled("callback", stacks=DEADLOCK))
+
+        assert (told.verdict.id, told.verdict.detail) == ("input_hang", "deadlock")
+        texts = [one.text for one in told.verdict.evidence]
+        assert (
+            "A thread that makes batches stood at /home/me/data.py, line 27." in texts
+        )
+
+    def test_a_generator_that_works_is_no_deadlock(self):
+        told = story(stalled("callback", stacks=DEADLOCK, cpu_fraction=0.9))
+
+        assert told.verdict.id == "callback_hang"
+
+    def test_a_callback_that_waits_for_a_server_is_no_deadlock(self):
+        waits = DEADLOCK.replace(
+            "Current thread 0x00007f02 (most recent call first):\n",
+            "Current thread 0x00007f02 (most recent call first):\n"
+            '  File "/usr/lib/python3.11/socket.py", line 706 in readinto\n',
+        )
+
+        assert story(stalled("callback", stacks=waits)).verdict.id == "callback_hang"
+
+    def test_a_worker_that_died(self):
+        dead = facts.ChildEnded(wall_time=999.0, pid=9, name="python", signal=9)
+
+        told = story(dead, stalled("data"))
+
+        assert (told.verdict.id, told.verdict.detail) == ("input_hang", "dead_worker")
+        assert "died of SIGKILL" in told.verdict.evidence[-1].text
+
+    def test_a_worker_that_died_long_before(self):
+        dead = facts.ChildEnded(wall_time=500.0, pid=9, name="python", signal=9)
+
+        assert story(dead, stalled("data")).verdict.detail == "data"
+
+    def test_the_line_that_should_have_made_the_batch(self):
+        told = story(
+            stalled("data", stacks=DEADLOCK.replace("on_train_batch_end", "f"))
+        )
+
+        assert told.verdict.place == {"file": "/home/me/data.py", "line": 27}
+
+    @pytest.mark.parametrize(
+        ("cpu", "verdict"), [(0.02, "peer_lost"), (0.6, "compute_hang")]
+    )
+    def test_one_of_several_workers(self, cpu: float, verdict: str):
+        attempt = Attempt("a")
+        attempt.add(
+            facts.RunStarted(
+                wall_time=1.0,
+                pid=7,
+                settings={"env.TF_CONFIG": "task worker 1, cluster worker 3"},
+            )
+        )
+        attempt.add(facts.TrainingStarted(wall_time=2.0, training=0))
+        attempt.add(stalled("unknown", cpu_fraction=cpu))
+
+        told = tell(attempt, ALIVE)
+
+        assert (told.verdict.id, told.verdict.confidence) == (verdict, "possible")
+
+    def test_a_lock_that_a_callback_waits_for(self):
+        stacks = DEADLOCK.split("\n\n")[1]
+
+        assert story(stalled("lock", stacks=stacks)).verdict.id == "callback_hang"
+
+    def test_an_interrupted_cell_of_a_notebook_is_not_stuck_any_more(self):
+        left = facts.TrainingEnded(
+            wall_time=1_020.0,
+            step=2_048,
+            training=0,
+            reason="raised",
+            exception="KeyboardInterrupt",
+        )
+
+        told = story(stalled("data"), left)
+
+        assert (told.state, told.verdict.id) == ("ended_early", "input_hang")

@@ -1,0 +1,138 @@
+"""Native code that gave up and said why: an abort is then the end, not the cause."""
+
+import re
+import signal
+
+from tb_health_plugin.diagnosis.ending import Ending
+from tb_health_plugin.diagnosis.moments import stopped_at
+from tb_health_plugin.diagnosis.verdict import Confidence, Evidence, Fix, Verdict
+from tb_health_plugin.events import facts
+from tb_health_plugin.reading.run_history import Attempt
+from tb_health_plugin.reading.table import measured
+
+# How libraries end a process that cannot go on.
+_GIVE_UP = (int(signal.SIGABRT), int(signal.SIGSEGV), int(signal.SIGILL))
+_NO_MEMORY = r"std::bad_alloc|Cannot allocate memory|out of memory|failed to allocate"
+_NO_THREAD = (
+    r"pthread_create\(?\)? failed|Resource temporarily unavailable"
+    r"|Thread .{0,60}creation .{0,40}failed"
+)
+_NO_FILE = r"Too many open files"
+# So near to a limit, one more of them is refused.
+_AT_LIMIT = 0.98
+
+
+def explained(
+    attempt: Attempt, seen: facts.ProcessEnded, number: int, where: str
+) -> Ending | None:
+    """The cause behind an abort; None if nothing tells of one."""
+    if number not in _GIVE_UP:
+        return None
+    said = seen.output_tail or ""
+    if number == signal.SIGABRT and re.search(_NO_MEMORY, said):
+        return _no_memory(attempt, said, where)
+    for pattern, detail, words, used, limit in (
+        (_NO_THREAD, "threads", "threads", "cgroup_pids_used", "cgroup_pids_limit"),
+        (_NO_FILE, "files", "open files", "process_fds", "process_fd_limit"),
+    ):
+        line = _line(pattern, said) if number == signal.SIGABRT else None
+        counted = _counted(attempt, used, limit)
+        if line or counted or (detail == "threads" and _denied(attempt)):
+            return _no_handle(attempt, detail, words, where, line, counted)
+    return None
+
+
+def _no_memory(attempt: Attempt, said: str, where: str) -> Ending:
+    at = stopped_at(attempt)
+    line = _line(_NO_MEMORY, said) or ""
+    verdict = Verdict(
+        id="alloc_failure",
+        severity="critical",
+        confidence="likely",
+        headline=f"Memory was asked for and refused {where}",
+        because="Native code says so in its last words, and then aborts.",
+        cause_at=at,
+        stopped_at=at,
+        evidence=(
+            Evidence(text=f"Its last words: {line}", at=at),
+            Evidence(text="The process was ended by SIGABRT.", at=at),
+        ),
+        fixes=(
+            Fix(
+                title="Need less memory at once, or allow more",
+                why="Look at the memory lane: a slope is something that grows, a step "
+                "is something that was loaded.",
+            ),
+        ),
+        chip="Out of memory",
+    )
+    return Ending("died", "Out of memory", verdict)
+
+
+def _no_handle(
+    attempt: Attempt,
+    detail: str,
+    words: str,
+    where: str,
+    line: str | None,
+    counted: str | None,
+) -> Ending:
+    at = stopped_at(attempt)
+    evidence = []
+    if line:
+        evidence.append(Evidence(text=f"Its last words: {line}", at=at))
+    if counted:
+        evidence.append(Evidence(text=counted, at=at))
+    if detail == "threads" and _denied(attempt):
+        text = f"The kernel refused {_denied(attempt):,} of them at the limit."
+        evidence.append(Evidence(text=text, at=at))
+    # A thread's stack takes memory, too: the words alone do not say which was short.
+    sure: Confidence = "possible"
+    if len(evidence) > 1:
+        sure = "proven" if line else "likely"
+    elif not line:
+        sure = "likely"
+    verdict = Verdict(
+        id="handle_limit",
+        detail=detail,
+        severity="critical",
+        confidence=sure,
+        headline=f"The limit on {words} was reached {where}, and native code gave up",
+        because="Native code aborts where it cannot have one more.",
+        cause_at=at,
+        stopped_at=at,
+        evidence=(*evidence, Evidence(text="A signal ended it.", strong=False, at=at)),
+        fixes=(
+            Fix(
+                title=f"Need fewer {words}, or allow more",
+                why="A number that rises with the steps is something that is never "
+                "given back; a higher limit only delays its end.",
+            ),
+        ),
+        chip=f"Too many {detail}",
+    )
+    return Ending("died", verdict.chip, verdict)
+
+
+def _line(pattern: str, said: str) -> str | None:
+    """The last line that fits."""
+    lines = [line.strip() for line in said.splitlines() if re.search(pattern, line)]
+    return lines[-1][:300] if lines else None
+
+
+def _counted(attempt: Attempt, used: str, limit: str) -> str | None:
+    """That a number stood at its limit at the end, as a sentence."""
+    uses, limits = attempt.samples.column(used), attempt.samples.column(limit)
+    known, allowed = uses[measured(uses)], limits[measured(limits)]
+    if not len(known) or not len(allowed) or not allowed[-1] > 0:
+        return None
+    if float(known[-1]) < _AT_LIMIT * float(allowed[-1]):
+        return None
+    return f"It had {known[-1]:,.0f} of {allowed[-1]:,.0f} at the last sample."
+
+
+def _denied(attempt: Attempt) -> int:
+    """How many processes or threads were refused while it ran."""
+    values = attempt.samples.column("cgroup_pids_denied")
+    known = values[measured(values)]
+    return int(known[-1] - known[0]) if len(known) else 0

@@ -1,0 +1,42 @@
+"""Names the cause of an exception: what was raised, by whom, and what to change."""
+
+from tb_health_plugin.diagnosis.ending import Ending
+from tb_health_plugin.diagnosis.exceptions import (
+    code,
+    data,
+    labels,
+    leaving,
+    limits,
+    memory,
+    numbers,
+    peers,
+    saving,
+    shapes,
+)
+from tb_health_plugin.diagnosis.exceptions.raised import Raised
+
+# Asked in this order. What the system refused is the cause wherever it struck; then
+# whose code it was; then what it was about.
+_CAUSES = (
+    leaving.left,
+    limits.disk,
+    limits.handles,
+    memory.refused,
+    peers.lost,
+    numbers.not_finite,
+    saving.failed,
+    code.in_callback,
+    labels.out_of_range,
+    shapes.do_not_fit,
+    data.ended,
+    data.failed,
+)
+
+
+def explain(raised: Raised) -> Ending:
+    """The cause of an exception, as far as its words tell."""
+    for cause in _CAUSES:
+        found = cause(raised)
+        if found is not None:
+            return found
+    return code.anywhere(raised)

@@ -1,0 +1,136 @@
+"""The data pipeline raised, or had nothing more to give."""
+
+import re
+
+from tb_health_plugin.diagnosis.ending import Ending
+from tb_health_plugin.diagnosis.exceptions.raised import Raised, said_in
+from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Verdict
+
+_ENDED_CLASSES = ("OutOfRangeError", "StopIteration", "StopAsyncIteration")
+_ENDED = (
+    r"End of sequence|generator raised StopIteration"
+    r"|generator must yield at least one batch|The PyDataset has length 0"
+    r"|non-empty array or dataset|resulted in an empty dataset"
+    r"|Received an empty generator"
+    r"|dataset is empty"
+)
+_CORRUPT = (
+    r"truncated record|corrupted record|Checksum does not match|Invalid (?:PNG|JPEG)"
+    r"|Unknown image file format|image file is truncated|cannot identify image file"
+    r"|Error while reading record|unexpected end of|Not a gzipped file|bad zip"
+    r"|Could not parse example|Input size should match|inflate\(\) failed"
+)
+_LONGEST_HEADLINE = 100
+_FILE = r"(/[^\s;:'\"]+\.\w+)"
+
+
+def ended(raised: Raised) -> Ending | None:
+    """The input ended where a batch was asked for; None if this is something else."""
+    is_end = raised.name in _ENDED_CLASSES or raised.find(_ENDED) is not None
+    if not is_end or raised.in_callback:
+        return None
+    planned = raised.training.planned_steps_per_epoch if raised.training else None
+    step = raised.at.step or 0
+    of = f" of {planned:,} per epoch" if planned else ""
+    verdict = Verdict(
+        id="data_exhausted",
+        detail=f"{step} of {planned} steps" if planned else f"{step} steps",
+        severity="critical",
+        confidence="proven",
+        headline=f"The input ended {raised.where}" if step else "The input is empty",
+        because="A batch was asked for and there was none.",
+        cause_at=raised.at,
+        stopped_at=raised.at,
+        place=raised.place,
+        evidence=(
+            *raised.evidence(),
+            Evidence(
+                text=f"{step:,} steps{of} had been done.", strong=False, at=raised.at
+            ),
+        ),
+        fixes=(
+            Fix(
+                title="Let the data begin again, or plan as many steps as it has",
+                why=f"It gave data for {step:,} steps.",
+                code="dataset = dataset.repeat()",
+            ),
+        ),
+        chip="Ran out of data",
+    )
+    return Ending("failed", "Ran out of data", verdict)
+
+
+def failed(raised: Raised) -> Ending | None:
+    """The pipeline raised; None if it was not the pipeline."""
+    if not raised.in_data:
+        return None
+    inner = raised.inner
+    name = inner.name if inner else raised.name
+    said = said_in(inner.message) if inner else raised.said
+    detail, words = _kind(raised)
+    line = raised.line_words if inner or not raised.from_tensorflow else ""
+    at_line = f" at {line}" if line else ""
+    headline = _headline(words.format(where=raised.where), said)
+    if detail == "raised" and (inner or not raised.from_tensorflow):
+        headline = f"The data pipeline raised {name}{at_line}, {raised.where}"
+    place = raised.place
+    path = re.search(_FILE, said)
+    if path and detail != "raised":
+        place["path"] = path[1]
+    verdict = Verdict(
+        id="input_error",
+        detail=detail,
+        severity="critical",
+        confidence="proven",
+        headline=headline,
+        because="The exception came out of the data pipeline.",
+        cause_at=raised.at,
+        stopped_at=raised.at,
+        place=place,
+        evidence=raised.evidence(),
+        fixes=_fixes(raised, detail, said, path[1] if path else None),
+        chip="Input error",
+    )
+    return Ending("failed", "Input error", verdict)
+
+
+def _kind(raised: Raised) -> tuple[str, str]:
+    if raised.is_a("DataLossError") or raised.find(_CORRUPT):
+        return "corrupt", "The data is damaged {where}"
+    if raised.is_a("NotFoundError", "FileNotFoundError"):
+        return "missing", "A file of the data is missing {where}"
+    return "raised", "The data pipeline failed {where}"
+
+
+def _headline(words: str, said: str) -> str:
+    """With what was said, if there is room for it."""
+    whole = f"{words}: {said.rstrip('.')}"
+    return whole if len(whole) <= _LONGEST_HEADLINE else words
+
+
+def _fixes(raised: Raised, detail: str, said: str, path: str | None) -> tuple[Fix, ...]:
+    which = path or "the file"
+    if detail == "corrupt":
+        return (
+            Fix(
+                title=f"Get {which} again, and compare its size or checksum",
+                why=f"It said: {said[:160]}",
+            ),
+            Fix(
+                title="Skip what cannot be read, if losing it is all right",
+                why="The run goes on, and the broken records are left out without a "
+                "word: count them.",
+                code="dataset = dataset.ignore_errors(log_warning=True)",
+            ),
+        )
+    if detail == "missing":
+        return (
+            Fix(title=f"See whether {which} is there", why=f"It said: {said[:160]}"),
+        )
+    line = raised.line_words or "the line in the traceback"
+    return (
+        Fix(
+            title=f"Mend {line}, or the record it choked on",
+            why=f"It said: {said[:160]}",
+        ),
+    )

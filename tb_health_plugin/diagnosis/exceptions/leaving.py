@@ -1,0 +1,117 @@
+"""The program left a training on purpose: it exited, or somebody pressed Ctrl-C."""
+
+from tb_health_plugin.diagnosis import endings
+from tb_health_plugin.diagnosis.ending import Ending
+from tb_health_plugin.diagnosis.exceptions.raised import Raised
+from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Verdict
+from tb_health_plugin.events import facts
+
+
+def left(raised: Raised) -> Ending | None:
+    """An exit or an interrupt; None if this is an error."""
+    if raised.name == "KeyboardInterrupt":
+        seen = "KeyboardInterrupt ended the training."
+        return endings.interrupted(raised.where, raised.at, seen)
+    return _exited(raised) if raised.name == "SystemExit" else None
+
+
+def _exited(raised: Raised) -> Ending:
+    asked = _was_asked(raised)
+    status = _status(raised)
+    evidence = [
+        Evidence(
+            text=f"{_call(raised)} raised SystemExit with status {status}.",
+            at=raised.at,
+        )
+    ]
+    done, planned = _epochs(raised)
+    if planned:
+        text = f"{done:,} of {planned:,} epochs were done; nothing after fit() was run."
+        evidence.append(Evidence(text=text, at=raised.at))
+    if asked:
+        return _on_request(raised, status, evidence)
+    success = " The status says success." if status == 0 else ""
+    verdict = Verdict(
+        id="explicit_exit",
+        detail=f"status {status}",
+        severity="warning",
+        confidence="proven",
+        headline=f"{_call(raised)} ended the program {_where(raised, done, planned)}",
+        because=f"The program called sys.exit() in the middle of a training.{success}",
+        cause_at=raised.at,
+        stopped_at=raised.at,
+        place=raised.place,
+        evidence=tuple(evidence),
+        fixes=(
+            Fix(
+                title="Stop the training instead of the program",
+                why="fit() returns then, and what comes after it is run: saving among "
+                "it.",
+                code="self.model.stop_training = True",
+            ),
+        ),
+        chip="Ended itself",
+    )
+    return Ending("ended_early", "Ended itself", verdict)
+
+
+def _on_request(raised: Raised, status: int, evidence: list[Evidence]) -> Ending:
+    """A handler of SIGTERM called sys.exit()."""
+    text = "A signal had asked the process to end (SIGTERM or SIGHUP)."
+    verdict = Verdict(
+        id="preempted",
+        detail="handled",
+        severity="warning",
+        confidence="likely",
+        headline=f"Asked to stop, and exited with status {status} {raised.where}",
+        because="A signal asked for it, and the program's own handler ended it.",
+        cause_at=raised.at,
+        stopped_at=raised.at,
+        place=raised.place,
+        evidence=(Evidence(text=text, at=raised.at), *evidence),
+        fixes=(endings.SAVE_OFTEN,),
+        chip="Ended from outside",
+    )
+    return Ending("ended_early", verdict.chip, verdict)
+
+
+def _was_asked(raised: Raised) -> bool:
+    seen = raised.attempt.last(facts.ProcessEnded)
+    return bool(seen and seen.stacks and seen.signal is None)
+
+
+def _status(raised: Raised) -> int:
+    seen = raised.attempt.last(facts.ProcessEnded)
+    if seen is not None and seen.exit_code is not None:
+        return seen.exit_code
+    said = raised.message.strip()
+    if said in ("", "None"):
+        return 0
+    return int(said) if said.lstrip("-").isdecimal() else 1
+
+
+def _call(raised: Raised) -> str:
+    line = raised.line_words
+    where = f" ({line})" if line else ""
+    if raised.callback:
+        return f"sys.exit() in {raised.callback}{where}"
+    return f"sys.exit(){where}"
+
+
+def _epochs(raised: Raised) -> tuple[int, int]:
+    begun = raised.training
+    if begun is None:
+        return 0, 0
+    planned = (begun.planned_epochs or 0) - (begun.initial_epoch or 0)
+    ended = [
+        one
+        for one in raised.attempt.all(facts.EpochEnded)
+        if one.training == begun.training
+    ]
+    return len({one.epoch for one in ended}), planned
+
+
+def _where(raised: Raised, done: int, planned: int) -> str:
+    if done and planned > 1:
+        return f"after {done:,} of {planned:,} epochs"
+    return raised.where

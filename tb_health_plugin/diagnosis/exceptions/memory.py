@@ -1,0 +1,233 @@
+"""An allocation that was refused: of the GPU, or of the machine."""
+
+import math
+import re
+
+from tb_health_plugin.diagnosis.ending import Ending
+from tb_health_plugin.diagnosis.exceptions.raised import Raised
+from tb_health_plugin.diagnosis.verdict import Confidence, Evidence, Fix, Verdict
+from tb_health_plugin.events import facts
+from tb_health_plugin.reading.table import measured
+
+_TENSOR = (
+    r"OOM when allocating tensor with shape ?\[(?P<shape>[\d,]*)\]"
+    r" and type (?P<type>\w+) on (?P<device>\S+)"
+)
+_BYTES = (
+    r"(?:out of memory while trying to allocate|failed to allocate(?: request for)?"
+    r"|trying to allocate|tried to allocate)\s+"
+    r"(?P<number>\d+(?:\.\d*)?)\s*(?P<unit>[KMGT]?i?B|bytes)"
+)
+_NUMPY = (
+    r"Unable to allocate (?P<number>\d+(?:\.\d*)?) ?(?P<unit>[KMGTPE]?i?B|bytes)"
+    r" for an array"
+)
+_GPU = (
+    r"CUDA_ERROR_OUT_OF_MEMORY|CU(?:DNN|BLAS|SOLVER|FFT)_STATUS_ALLOC_FAILED"
+    r"|CUDA out of memory|HIP out of memory|Dst tensor is not initialized"
+    r"|/device:GPU:\d+\S* by allocator|by allocator GPU_\d"
+)
+_HOST = (
+    r"\[Errno 12\]|Cannot allocate memory|std::bad_alloc|DefaultCPUAllocator"
+    r"|DefaultCPUAllocator: can't allocate|mmap.{0,20}failed: Cannot allocate"
+)
+_REFUSED = (
+    r"out of memory while trying to allocate|failed to allocate (?:memory|request)"
+)
+_POOL = r"Limit:\s+(?P<limit>\d+)\s*\n.*?InUse:\s+(?P<used>\d+)"
+
+_GIB = float(1 << 30)
+_UNITS = {"K": 1, "M": 2, "G": 3, "T": 4, "P": 5, "E": 6}
+_TYPE_BYTES = {
+    "half": 2,
+    "bfloat16": 2,
+    "float": 4,
+    "double": 8,
+    "int8": 1,
+    "uint8": 1,
+    "bool": 1,
+    "int16": 2,
+    "int32": 4,
+    "int64": 8,
+    "complex64": 8,
+}
+
+
+def refused(raised: Raised) -> Ending | None:
+    """An allocation that failed; None if this is something else."""
+    tensor = raised.find(_TENSOR)
+    is_host = raised.is_a("MemoryError", "_ArrayMemoryError") or raised.find(_HOST)
+    is_gpu = raised.find(_GPU)
+    if not (tensor or is_host or is_gpu or _is_refusal(raised)):
+        return None
+    asked = _asked_bytes(raised)
+    if tensor:
+        on_gpu = "GPU" in tensor["device"]
+    else:
+        on_gpu = bool(is_gpu) or (not is_host and _has_gpu(raised))
+    return _gpu(raised, asked) if on_gpu else _host(raised, asked)
+
+
+def _is_refusal(raised: Raised) -> bool:
+    return raised.is_a(*_CLASSES) and raised.find(_REFUSED) is not None
+
+
+_CLASSES = (
+    "ResourceExhaustedError",
+    "XlaRuntimeError",
+    "JaxRuntimeError",
+    "InternalError",
+)
+
+
+def _has_gpu(raised: Raised) -> bool:
+    return (raised.setting("gpus") or "0") not in ("0", "")
+
+
+def _asked_bytes(raised: Raised) -> float | None:
+    tensor = raised.find(_TENSOR)
+    if tensor:
+        size = _TYPE_BYTES.get(tensor["type"])
+        sides = [int(side) for side in tensor["shape"].split(",") if side]
+        return float(math.prod(sides) * size) if size else None
+    found = raised.find(_NUMPY) or raised.find(_BYTES)
+    if found is None:
+        return None
+    unit = found["unit"].upper()
+    return float(found["number"]) * 1024.0 ** _UNITS.get(unit[0], 0)
+
+
+def _gpu(raised: Raised, asked: float | None) -> Ending:
+    pool = _pool(raised)
+    fragmented = bool(pool and asked and pool[0] - pool[1] >= asked)
+    confidence: Confidence = "proven"
+    if raised.find("Dst tensor is not initialized") and not pool:
+        confidence = "likely"
+    evidence = list(raised.evidence())
+    if asked:
+        text = f"{_size(asked)} more were asked for at once."
+        evidence.append(Evidence(text=text, at=raised.at))
+    if pool:
+        text = f"{_size(pool[1])} of {_size(pool[0])} of TensorFlow's pool were in use."
+        evidence.append(Evidence(text=text, at=raised.at))
+    if fragmented:
+        chip, detail = "GPU memory fragmented", "fragmented"
+        headline = f"The GPU had room, but not in one piece, {raised.where}"
+    else:
+        chip, detail = "GPU out of memory", "exhausted"
+        headline = f"The GPU ran out of memory {raised.where}"
+    fixes = [_less(raised), _GROW]
+    if fragmented:
+        fixes.insert(0, _ASYNC)
+    verdict = Verdict(
+        id="gpu_oom",
+        detail=detail,
+        severity="critical",
+        confidence=confidence,
+        headline=headline,
+        because="The GPU's allocator refused, and TensorFlow reported it.",
+        cause_at=raised.at,
+        stopped_at=raised.at,
+        place=raised.place,
+        evidence=tuple(evidence),
+        fixes=tuple(fixes),
+        chip=chip,
+    )
+    return Ending("failed", chip, verdict)
+
+
+def _host(raised: Raised, asked: float | None) -> Ending:
+    free = _free_bytes(raised)
+    what = f"{_size(asked)} of memory" if asked else "Memory"
+    verb = "were" if asked else "was"
+    evidence = list(raised.evidence())
+    if free is not None:
+        text = f"{_size(free)} were free at the last sample."
+        evidence.append(
+            Evidence(text=text, strong=bool(asked), lane="host_memory", at=raised.at)
+        )
+    verdict = Verdict(
+        id="alloc_failure",
+        detail=f"{asked:.0f} bytes" if asked else None,
+        severity="critical",
+        confidence="proven",
+        headline=f"{what} {verb} asked for and refused {raised.where}",
+        because="The allocator refused, and the program was told so.",
+        cause_at=raised.at,
+        stopped_at=raised.at,
+        place=raised.place,
+        evidence=tuple(evidence),
+        fixes=(_line(raised, asked), _less(raised)),
+        chip="Out of memory",
+    )
+    return Ending("failed", "Out of memory", verdict)
+
+
+def _line(raised: Raised, asked: float | None) -> Fix:
+    where = raised.line_words or "the line in the traceback"
+    size = f" {_size(asked)} at once" if asked else " more than there is"
+    return Fix(
+        title=f"Make {where} need less at a time",
+        why=f"It asked for{size}. Read or compute it in parts, or in a smaller type "
+        "(float32 takes half of float64).",
+    )
+
+
+def _less(raised: Raised) -> Fix:
+    batch = raised.setting("batch_size")
+    if batch and batch.isdecimal() and int(batch) > 1:
+        return Fix(
+            title="Halve the batch size",
+            why=f"A batch has {int(batch):,} rows now. What a step holds shrinks with "
+            "it; the learning rate may have to follow.",
+            code=f"batch_size={int(batch) // 2}",
+        )
+    return Fix(
+        title="Make batches smaller",
+        why="What a step holds shrinks with the batch; the learning rate may have to "
+        "follow.",
+    )
+
+
+_GROW = Fix(
+    title="See who else holds memory of the GPU",
+    why="Another process, or a notebook that was left open, takes from the same "
+    "memory.",
+    code="nvidia-smi",
+)
+_ASYNC = Fix(
+    title="Use an allocator that does not fragment",
+    why="More was free than was asked for, in pieces.",
+    code="TF_GPU_ALLOCATOR=cuda_malloc_async",
+)
+
+
+def _pool(raised: Raised) -> tuple[float, float] | None:
+    """Limit and use of TensorFlow's pool, from what it logged at that moment."""
+    seen = raised.attempt.last(facts.ProcessEnded)
+    logged = (seen.output_tail if seen else None) or ""
+    found = re.search(_POOL, logged, re.DOTALL)
+    return (float(found["limit"]), float(found["used"])) if found else None
+
+
+def _free_bytes(raised: Raised) -> float | None:
+    samples = raised.attempt.samples
+    free = []
+    for limit, used in (
+        ("cgroup_memory_limit_bytes", "cgroup_memory_used_bytes"),
+        ("host_memory_total_bytes", "host_memory_used_bytes"),
+    ):
+        room = samples.column(limit) - samples.column(used)
+        known = room[measured(samples.column(used)) & (room == room)]
+        if len(known):
+            free.append(max(0.0, float(known[-1])))
+    return min(free, default=None)
+
+
+def _size(value: float | None) -> str:
+    value = value or 0.0
+    if value < _GIB:
+        return f"{value / (1 << 20):,.0f} MiB"
+    if value < 1024 * _GIB:
+        return f"{value / _GIB:,.1f} GiB"
+    return f"{value / (1024 * _GIB):,.0f} TiB"

@@ -1,0 +1,133 @@
+"""What a model ends in: its last layer, and the loss that judges its output."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from tb_health_plugin.diagnosis.case import Training
+from tb_health_plugin.events import facts
+
+LossKind = Literal[
+    "sparse",
+    "categorical",
+    "binary",
+    "squared",
+    "absolute",
+    "elementwise",
+]
+
+# Names of Keras' losses in lower case without underscores. "elementwise": compares
+# number by number, so shapes that differ are broadcast without a word.
+_KINDS: Mapping[str, LossKind] = {
+    "sparsecategoricalcrossentropy": "sparse",
+    "categoricalcrossentropy": "categorical",
+    "categoricalfocalcrossentropy": "categorical",
+    "binarycrossentropy": "binary",
+    "binaryfocalcrossentropy": "binary",
+    "bce": "binary",
+    "meansquarederror": "squared",
+    "mse": "squared",
+    "meanabsoluteerror": "absolute",
+    "mae": "absolute",
+    "meanabsolutepercentageerror": "elementwise",
+    "mape": "elementwise",
+    "meansquaredlogarithmicerror": "elementwise",
+    "msle": "elementwise",
+    "huber": "elementwise",
+    "logcosh": "elementwise",
+}
+CROSS_ENTROPIES = ("sparse", "categorical", "binary")
+REGRESSIONS = ("squared", "absolute", "elementwise")
+
+# Models whose last layer is known for sure; of others it is the one made last.
+_KNOWN_GRAPHS = ("Sequential", "Functional")
+_REGULARIZERS = (
+    "kernel_regularizer",
+    "recurrent_regularizer",
+    "embeddings_regularizer",
+    "bias_regularizer",
+    "activity_regularizer",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """The end of a model with one output.
+
+    Attributes:
+        layer: Its last layer.
+        activation: Of that layer, in lower case; empty if not known.
+        units: Size of the last axis of what it gives out.
+        kind: What kind of loss judges it; None if it is the program's own.
+        loss: The loss as the program gave it.
+        from_logits: Whether the loss takes logits; None if it does not say.
+        is_certain: That layer is known to be the last one, not only made last.
+    """
+
+    layer: facts.Layer
+    activation: str
+    units: int | None
+    kind: LossKind | None
+    loss: str
+    from_logits: bool | None
+    is_certain: bool
+
+    @property
+    def loss_name(self) -> str:
+        """The loss without its settings."""
+        return self.loss.partition("(")[0]
+
+
+def head_of(training: Training) -> Head | None:
+    """The end of the model; None with several outputs, or if it is not known."""
+    outputs = training.output_layers
+    if len(outputs) != 1:
+        return None
+    layer = outputs[0]
+    loss = (training.setting("loss") or "").strip()
+    return Head(
+        layer=layer,
+        activation="" if layer.is_custom else layer.activation.lower(),
+        units=layer.units,
+        kind=loss_kind(loss) if has_plain_step(training) else None,
+        loss=loss,
+        from_logits=_truth(training.setting("loss.from_logits")),
+        is_certain=training.setting("model") in _KNOWN_GRAPHS,
+    )
+
+
+def loss_kind(text: str) -> LossKind | None:
+    """What kind of loss a setting names; None for several, or one of the program."""
+    name = text.partition("(")[0].strip().lower().replace("_", "")
+    return _KINDS.get(name)
+
+
+def has_plain_step(training: Training) -> bool:
+    """Keras' own step computes the compiled loss, and nothing else does."""
+    steps = (training.setting("train_step"), training.setting("compute_loss"))
+    return "custom" not in steps
+
+
+def has_penalty(training: Training) -> bool:
+    """The reported loss holds more than the loss of the outputs, or weighs rows."""
+    given = (training.setting("class_weight"), training.setting("sample_weight"))
+    if any(given):
+        return True
+    if any(f.role == "weight" for seen in training.batches for f in seen.fields):
+        return True
+    layers = training.started.layers
+    return any(name in layer.settings for layer in layers for name in _REGULARIZERS)
+
+
+def penalties(training: Training) -> dict[str, str]:
+    """Regularizers by "layer.setting", as the program gave them."""
+    return {
+        f"{layer.name}.{name}": layer.settings[name]
+        for layer in training.started.layers
+        for name in _REGULARIZERS
+        if name in layer.settings
+    }
+
+
+def _truth(text: str | None) -> bool | None:
+    return {"True": True, "False": False}.get(text or "")

@@ -1,0 +1,176 @@
+"""What the looks into a training say of each variable and each layer, by name."""
+
+import math
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from tb_health_plugin.diagnosis.case import Training
+from tb_health_plugin.diagnosis.verdict import NotMeasured
+from tb_health_plugin.events import facts
+
+# Last parts of the names of variables that are not the weights of connections: they
+# begin at 0 or 1 on purpose, so their scale says nothing.
+_SIDE_NAMES = frozenset(
+    [
+        "bias",
+        "gamma",
+        "beta",
+        "moving_mean",
+        "moving_variance",
+        "scale",
+        "offset",
+        "seed_generator_state",
+        "count",
+        "mean",
+        "variance",
+    ]
+)
+
+# Layers whose weights are looked up, not multiplied: most rows rest in most steps.
+_LOOKUPS = ("Embedding",)
+
+GRADIENTS_NOT_MEASURED = NotMeasured(
+    what="gradients and weights",
+    why="no step of this training was looked at closely",
+    enable="Train with HealthCallback, or for your own loop within tb-health run.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SeenVariable:
+    """One variable over all looks; NaN where a look did not measure it.
+
+    Attributes:
+        variable: Which one.
+        steps: The step of each look.
+        has_gradient, gradients, nonfinite, zeros, weights, updates: What was seen.
+    """
+
+    variable: facts.Variable
+    steps: tuple[int, ...]
+    has_gradient: tuple[float, ...]
+    gradients: tuple[float, ...]
+    nonfinite: tuple[float, ...]
+    zeros: tuple[float, ...]
+    weights: tuple[float, ...]
+    updates: tuple[float, ...]
+
+    @property
+    def moved(self) -> bool:
+        """Some step changed it, as far as was seen."""
+        if any(update > 0 for update in self.updates):
+            return True
+        return len(set(known(self.weights))) > 1
+
+    @property
+    def gradient_sizes(self) -> list[float]:
+        """Root of the mean square of its gradient at each look; NaN if unknown."""
+        root = math.sqrt(max(self.variable.size or 1, 1))
+        return [gradient / root for gradient in self.gradients]
+
+    @property
+    def update_ratios(self) -> list[float]:
+        """Size of the update beside the size of the weights, at each look."""
+        pairs = zip(self.updates, self.weights, strict=True)
+        return [u / w if w > 0 else math.nan for u, w in pairs]
+
+
+@dataclass(frozen=True, slots=True)
+class SeenLayer:
+    """One layer over all looks; NaN where a look did not measure it."""
+
+    layer: facts.Layer
+    steps: tuple[int, ...]
+    dead: tuple[float, ...]
+    saturated: tuple[float, ...]
+    stds: tuple[float, ...]
+    lowest: tuple[float, ...]
+    highest: tuple[float, ...]
+
+
+def known(values: Iterable[float]) -> list[float]:
+    """Those that were measured and are finite."""
+    return [value for value in values if math.isfinite(value)]
+
+
+def middle(values: Iterable[float]) -> float | None:
+    """The median of those that are known."""
+    found = known(values)
+    return statistics.median(found) if found else None
+
+
+def looks(training: Training, before: int | None = None) -> list[facts.Inspected]:
+    """The looks in order, up to but not at the step `before`."""
+    found = sorted(training.inspections, key=lambda look: look.step)
+    if before is None:
+        return found
+    return [look for look in found if look.step < before]
+
+
+def variables(
+    training: Training, seen: Sequence[facts.Inspected]
+) -> list[SeenVariable]:
+    """The variables that are meant to train, in the order of the model."""
+    result = []
+    for index, variable in enumerate(training.started.variables):
+        if variable.trainable is False:
+            continue
+        result.append(
+            SeenVariable(
+                variable=variable,
+                steps=tuple(look.step for look in seen),
+                has_gradient=_column(index, [look.has_gradient for look in seen]),
+                gradients=_column(index, [look.gradient_norms for look in seen]),
+                nonfinite=_column(index, [look.gradient_nonfinite for look in seen]),
+                zeros=_column(index, [look.gradient_zero_fractions for look in seen]),
+                weights=_column(index, [look.weight_norms for look in seen]),
+                updates=_column(index, [look.update_norms for look in seen]),
+            )
+        )
+    return result
+
+
+def layers(training: Training, seen: Sequence[facts.Inspected]) -> list[SeenLayer]:
+    """The layers in the order of the model."""
+    return [
+        SeenLayer(
+            layer=layer,
+            steps=tuple(look.step for look in seen),
+            dead=_column(index, [look.output_dead_fractions for look in seen]),
+            saturated=_column(
+                index, [look.output_saturated_fractions for look in seen]
+            ),
+            stds=_column(index, [look.output_stds for look in seen]),
+            lowest=_column(index, [look.output_minimums for look in seen]),
+            highest=_column(index, [look.output_maximums for look in seen]),
+        )
+        for index, layer in enumerate(training.started.layers)
+    ]
+
+
+def kernels(training: Training, seen: Sequence[facts.Inspected]) -> list[SeenVariable]:
+    """Of the variables, the weights of connections; tables to look up left out."""
+    kinds = {layer.name: layer.kind for layer in training.started.layers}
+    return [
+        one
+        for one in variables(training, seen)
+        if is_kernel(one.variable)
+        and not kinds.get(one.variable.layer, "").endswith(_LOOKUPS)
+    ]
+
+
+def is_kernel(variable: facts.Variable) -> bool:
+    last = variable.name.rsplit("/", 1)[-1].split(":")[0]
+    return last not in _SIDE_NAMES and (variable.size or 0) > 1
+
+
+def layer_named(training: Training, name: str | None) -> facts.Layer | None:
+    for layer in training.started.layers:
+        if layer.name == name:
+            return layer
+    return None
+
+
+def _column(index: int, rows: Iterable[Sequence[float]]) -> tuple[float, ...]:
+    return tuple(row[index] if index < len(row) else math.nan for row in rows)

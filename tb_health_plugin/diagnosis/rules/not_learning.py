@@ -1,0 +1,124 @@
+"""It trained, but it is no better than a model that ignores its inputs.
+
+**What it means.** After many steps the loss is still that of giving every row the same
+answer: the shares of the classes, or the mean of the target. Accuracy is what always
+naming the largest class would reach.
+
+**How we know.** The labels of the batches give the loss and accuracy that need no
+training. Both are compared with what the run reported, where they can be compared: not
+with weights on rows or penalties in the loss, not for losses of the program's own.
+Short runs are not judged.
+
+**What it is mistaken for.** A run that is only slow. Random data, as in speed tests,
+cannot be learned either: then this is right, and no problem.
+
+**What to do.** If another finding is there, begin with that one. Else see whether the
+model can learn 32 rows by heart. If it cannot, the model or the learning rate is at
+fault; if it can, labels and inputs do not belong together.
+"""
+
+from tb_health_plugin.diagnosis.case import Case, Training
+from tb_health_plugin.diagnosis.learning import (
+    Learning,
+    accuracy_name,
+    learning_of,
+    main_training,
+)
+from tb_health_plugin.diagnosis.rule import Rule
+from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Verdict
+
+# A run that still goes on may yet find its way: it gets twice the time.
+LEAST_EPOCHS_RUNNING = 8
+
+
+def judge(case: Case) -> Verdict | None:
+    training = main_training(case)
+    if training is None:
+        return None
+    if not case.is_over and len(training.epochs) < LEAST_EPOCHS_RUNNING:
+        return None
+    learned = learning_of(training)
+    if learned.state != "no" or not learned.losses:
+        return None
+    return Verdict(
+        id=RULE.id,
+        detail="chance" if learned.by_accuracy else "baseline",
+        severity="warning",
+        confidence="likely" if learned.by_loss and learned.by_accuracy else "possible",
+        headline=_headline(training, learned),
+        chip="Not learning",
+        because=_because(learned),
+        cause_at=training.at(training.started, training.started.initial_epoch or 0),
+        stopped_at=case.stopped_at,
+        evidence=tuple(_evidence(training, learned)),
+        fixes=_fixes(training),
+    )
+
+
+def _headline(training: Training, learned: Learning) -> str:
+    epochs = len(training.epochs)
+    begins = f"Nothing learned in {epochs} epochs"
+    if learned.by_accuracy:
+        return f"{begins}: accuracy {learned.accuracies[-1]:.1%} is chance"
+    if learned.collapsed:
+        return f"{begins}: it predicts about the same for every row"
+    return f"{begins}: the loss is no better than without any training"
+
+
+def _because(learned: Learning) -> str:
+    if learned.by_loss and learned.by_accuracy:
+        return "Loss and accuracy are those of a model that ignores its inputs."
+    what = "Accuracy" if learned.by_accuracy else "The loss"
+    if learned.collapsed and not learned.by_accuracy:
+        what = "The output"
+    return f"{what} is no better than that of a model that ignores its inputs."
+
+
+def _evidence(training: Training, learned: Learning) -> list[Evidence]:
+    base = learned.baseline
+    end, start = learned.end, learned.start
+    at = training.at(training.epochs[-1], training.epochs[-1].epoch)
+    found = []
+    if base and base.loss is not None and end is not None:
+        text = f"The loss ended at {end:.4g}; {base.words} gives {base.loss:.4g}."
+        found.append(Evidence(text=text, lane="loss", at=at))
+    if base and base.accuracy is not None and learned.accuracies:
+        name = accuracy_name(training) or "accuracy"
+        text = (
+            f"{name} was never above {max(learned.accuracies):.1%}; always naming the "
+            f"largest class reaches {base.accuracy:.1%}."
+        )
+        found.append(Evidence(text=text, at=at))
+    if learned.collapsed:
+        text = "At the end the model gave out nearly the same number for every row."
+        found.append(Evidence(text=text, at=at))
+    if start is not None and end is not None:
+        text = f"The first batches had a loss of {start:.4g}."
+        found.append(Evidence(text=text, strong=False, lane="loss"))
+    return found
+
+
+def _fixes(training: Training) -> tuple[Fix, ...]:
+    rate = training.number("optimizer.learning_rate")
+    optimizer = training.setting("optimizer") or "Adam"
+    fixes = [
+        Fix(
+            title="See whether it can learn 32 rows by heart",
+            why="If it cannot, model or learning rate is at fault; if it can, look "
+            "whether inputs and labels still belong together.",
+            code="model.fit(x[:32], y[:32], epochs=200)",
+        )
+    ]
+    if rate:
+        fixes.append(
+            Fix(
+                title="Try a tenth and ten times the learning rate",
+                why=f"It was {rate:g} with {optimizer}. Two short runs tell.",
+                code=f"keras.optimizers.{optimizer}({rate / 10:g})\n"
+                f"keras.optimizers.{optimizer}({rate * 10:g})",
+            )
+        )
+    return tuple(fixes)
+
+
+RULE = Rule(id="not_learning", judge=judge)

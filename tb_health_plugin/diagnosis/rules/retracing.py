@@ -1,0 +1,196 @@
+"""TensorFlow builds the graph of a function again and again instead of reusing it.
+
+What it means
+  A tf.function is traced once and then runs as a graph. Here it was traced over and
+  over: each time Python code runs anew, and the graph is built, optimized and kept.
+
+How we know
+  Each trace of the model is counted, those of our own left out. TensorFlow itself
+  warns when a function is traced in five calls out of five.
+
+What it is mistaken for
+  The few traces that every run has: training, validation, a smaller last batch.
+  Several trainings in one process, each with a new model and so a trace of its own.
+  Slow steps, or a memory leak, since every graph is kept.
+
+What to do
+  Make the function once, outside of the loop. Pass tensors, not Python numbers. Give
+  batches one shape, or give the function an input_signature with None in it.
+"""
+
+import re
+from dataclasses import dataclass
+
+from tb_health_plugin.diagnosis import reported
+from tb_health_plugin.diagnosis.case import Case, Training
+from tb_health_plugin.diagnosis.quantities import duration
+from tb_health_plugin.diagnosis.rule import Rule
+from tb_health_plugin.diagnosis.time_use import whole
+from tb_health_plugin.diagnosis.verdict import (
+    Confidence,
+    Evidence,
+    Fix,
+    Moment,
+    NotMeasured,
+    Verdict,
+)
+from tb_health_plugin.events import facts
+
+# Training and validation, each with a full and a smaller batch, and each once more
+# for a shape that TensorFlow relaxes: six to eight in a healthy run.
+FEWEST_TRACES = 12
+# Shapes that differ by chance have all been seen after a while: what still traces at
+# this rate will not stop.
+LEAST_PER_STEP = 0.02
+# In a long run: it still traces in its last third.
+_LAST_PART = 3
+
+_WARNING = r"triggered tf\.function retracing"
+_FUNCTION = re.compile(r"calls to <(?:bound method|function) ([\w.<>]+)")
+_COUNT = re.compile(r"(\d+) out of the last (\d+) calls")
+
+
+@dataclass(frozen=True, slots=True)
+class _Traced:
+    training: Training
+    traces: int
+    steps: int
+    lost_seconds: float | None
+
+
+def judge(case: Case) -> Verdict | NotMeasured | None:
+    """Counts traces; believes TensorFlow's warning where one model is trained."""
+    found = [traced for t in case.trainings if (traced := _counted(t))]
+    warning = reported.find(case, _WARNING)
+    if found:
+        worst = max(found, key=lambda one: one.traces)
+        return _verdict(case, worst, warning)
+    # With a new model for each training the warning says nothing.
+    trainings = {training.started.training for training in case.trainings}
+    if warning is not None and len(trainings) == 1:
+        return _verdict(case, None, warning)
+    return None
+
+
+def _counted(training: Training) -> _Traced | None:
+    use = whole(training)
+    traces, steps = use.traces or 0, use.steps
+    if traces < FEWEST_TRACES or steps <= 0 or traces / steps < LEAST_PER_STEP:
+        return None
+    spent = training.spent
+    late = spent[-max(1, len(spent) // _LAST_PART) :]
+    if not any(stretch.traces for stretch in late):
+        return None
+    return _Traced(training, traces, steps, _lost(training))
+
+
+def _lost(training: Training) -> float | None:
+    """Seconds beyond those that steps take in the fastest stretch."""
+    paces = [
+        (s.step_seconds / s.steps, s.steps, s.step_seconds)
+        for s in training.spent
+        if s.steps and s.step_seconds
+    ]
+    if len(paces) < 2:
+        return None
+    best = min(pace for pace, _, _ in paces)
+    return sum(seconds - best * steps for _, steps, seconds in paces)
+
+
+def _verdict(
+    case: Case, traced: _Traced | None, warning: reported.Report | None
+) -> Verdict:
+    name = _function(warning) or "the model"
+    at = _began(traced, warning)
+    evidence = []
+    if traced is not None:
+        text = f"The model was traced {traced.traces:,} times in {traced.steps:,} steps"
+        evidence.append(
+            Evidence(
+                text=f"{text}; a healthy run needs a few.", lane="throughput", at=at
+            )
+        )
+        if traced.lost_seconds:
+            text = (
+                f"Steps took {duration(traced.lost_seconds)} longer than at the pace "
+                "of the fastest stretch."
+            )
+            evidence.append(Evidence(text=text, strong=False, lane="throughput", at=at))
+    if warning is not None:
+        quote = warning.quote(_WARNING)
+        evidence.append(Evidence(text=f"TensorFlow said: {quote}", at=warning.at))
+    confidence: Confidence = "proven" if traced is not None else "likely"
+    place: dict[str, str | int] = {"function": name} if warning else {}
+    return Verdict(
+        id="retracing",
+        detail=name if warning else None,
+        severity="warning",
+        confidence=confidence,
+        headline=_headline(traced, warning, name),
+        because=(
+            "Each trace was counted."
+            if traced
+            else "TensorFlow itself warned; how much time it cost was not measured."
+        ),
+        cause_at=at,
+        stopped_at=case.stopped_at,
+        place=place,
+        evidence=tuple(evidence),
+        fixes=_fixes(name),
+        chip="Retracing",
+        explains=("slow_step", "memory_leak"),
+    )
+
+
+def _headline(
+    traced: _Traced | None, warning: reported.Report | None, name: str
+) -> str:
+    if traced is not None:
+        often = f"{traced.traces:,} times in {traced.steps:,} steps"
+        return f"TensorFlow traced {name} {often}"
+    count = _COUNT.search(warning.text if warning else "")
+    often = f"in {count[1]} of {count[2]} calls" if count else "again and again"
+    return f"TensorFlow traced {name} anew {often}"
+
+
+def _function(warning: reported.Report | None) -> str | None:
+    match = _FUNCTION.search(warning.text) if warning else None
+    return match[1] if match else None
+
+
+def _began(traced: _Traced | None, warning: reported.Report | None) -> Moment:
+    if traced is None:
+        return warning.at if warning else Moment()
+    first: facts.TimeSpent | None = next(
+        (s for s in traced.training.spent if s.traces), None
+    )
+    started = traced.training.started
+    return Moment(
+        step=started.step if first is None else first.step - (first.steps or 0),
+        wall_time=started.wall_time if first is None else first.since,
+    )
+
+
+def _fixes(name: str) -> tuple[Fix, ...]:
+    return (
+        Fix(
+            title="Give every batch the same shape",
+            why="A new shape is a new graph. The last, smaller batch of an epoch is "
+            "the commonest.",
+            code="dataset = dataset.batch(batch_size, drop_remainder=True)",
+        ),
+        Fix(
+            title="Pass tensors instead of Python numbers, and make functions once",
+            why=f"Each Python number, and each @tf.function made inside a loop, is "
+            f"traced anew; {name} was.",
+            code="step = tf.constant(step)  # before the call",
+        ),
+        Fix(
+            title="Say which shapes may vary",
+            why="One graph then serves them all.",
+            code="@tf.function(input_signature=[tf.TensorSpec([None, None])])",
+        ),
+    )
+
+
+RULE = Rule(id="retracing", judge=judge)

@@ -1,0 +1,134 @@
+"""A callback eats the time: the model waits while it works.
+
+What it means
+  More than half of the time of the training goes into a callback: saving, plotting,
+  logging or evaluating. Steps themselves may be fast.
+
+How we know
+  Each call of each callback is timed.
+
+What it is mistaken for
+  Slow steps, or slow data: the progress bar shows only that steps come slowly. A
+  checkpoint per epoch is no problem, even if epochs are short.
+
+What to do
+  Do it less often: once per epoch, or every thousandth step. Move it out of the
+  training if it does not need the model of that moment.
+"""
+
+from tb_health_plugin.diagnosis.case import Case, Training
+from tb_health_plugin.diagnosis.quantities import duration, factor
+from tb_health_plugin.diagnosis.rule import Rule
+from tb_health_plugin.diagnosis.time_use import TimeUse, whole
+from tb_health_plugin.diagnosis.verdict import (
+    Evidence,
+    Fix,
+    NotMeasured,
+    Verdict,
+)
+
+# More than all else together.
+WARNING_SHARE = 0.5
+# A callback may well take half of a run of a few seconds: setting up, a last save.
+LEAST_SECONDS = 2.0
+FEWEST_STEPS = 20
+# Saving per epoch is what one should do. It matters only if epochs are real, not a
+# fraction of a second as in an example.
+LEAST_SECONDS_PER_RARE_SAVE = 5.0
+# Saves are rare if there are no more than about one per epoch.
+RARE_SAVES_PER_EPOCH = 1.5
+
+
+def judge(case: Case) -> Verdict | NotMeasured | None:
+    """Looks for the training in which a callback took longest."""
+    found = [
+        (training, use, name, seconds)
+        for training in case.trainings
+        for use in [whole(training)]
+        for name, seconds in use.callbacks.items()
+    ]
+    for training, use, name, seconds in sorted(found, key=lambda f: -f[3]):
+        if _matters(training, use, name, seconds):
+            return _verdict(case, training, use, name, seconds)
+    return None
+
+
+def _matters(training: Training, use: TimeUse, name: str, seconds: float) -> bool:
+    if seconds < LEAST_SECONDS or use.steps < FEWEST_STEPS:
+        return False
+    if use.share(seconds) < WARNING_SHARE:
+        return False
+    saves = [s for s in training.saves if s.callback == name]
+    saved = sum(s.seconds or 0.0 for s in saves)
+    mostly_saving = saved > 0.5 * seconds
+    epochs = max(1, len(training.epochs))
+    if mostly_saving and len(saves) <= RARE_SAVES_PER_EPOCH * epochs + 1:
+        return saved / len(saves) >= LEAST_SECONDS_PER_RARE_SAVE
+    return True
+
+
+def _verdict(
+    case: Case, training: Training, use: TimeUse, name: str, seconds: float
+) -> Verdict:
+    at = training.at(training.started)
+    saves = [s for s in training.saves if s.callback == name]
+    steps_apart = max(1, round(use.steps / len(saves))) if saves else None
+    evidence = [
+        Evidence(
+            text=f"{name} took {duration(seconds)} of {duration(use.seconds)}: "
+            f"{duration(seconds / use.steps)} for each of {use.steps:,} steps.",
+            lane="throughput",
+            at=at,
+        )
+    ]
+    if use.stepping:
+        each = duration(use.per_step(use.stepping))
+        text = f"The step itself took {each}."
+        evidence.append(Evidence(text=text, strong=False, at=at))
+    if saves:
+        text = f"It saved the model {len(saves):,} times, every {_every(steps_apart)}."
+        evidence.append(Evidence(text=text, at=at))
+    return Verdict(
+        id="slow_callback",
+        detail=name,
+        severity="warning",
+        confidence="proven",
+        headline=f"The callback {name} took {use.share(seconds):.0%} of the time",
+        because="Each call of it was timed.",
+        cause_at=at,
+        stopped_at=case.stopped_at,
+        place={"callback": name},
+        evidence=tuple(evidence),
+        fixes=_fixes(name, use, seconds, steps_apart),
+        chip="Slow callback",
+    )
+
+
+def _every(steps: int | None) -> str:
+    return "step" if steps == 1 else f"{steps:,} steps"
+
+
+def _fixes(
+    name: str, use: TimeUse, seconds: float, steps_apart: int | None
+) -> tuple[Fix, ...]:
+    gain = 1 / max(1 - use.share(seconds), 0.02)
+    faster = f"Without it the training would be about {factor(gain)} times as fast."
+    if steps_apart is not None:
+        return (
+            Fix(
+                title="Save once per epoch",
+                why=f"It saves every {_every(steps_apart)} now. {faster} More work is "
+                "lost if the run dies within an epoch.",
+                code='keras.callbacks.ModelCheckpoint("last.keras")',
+            ),
+        )
+    return (
+        Fix(
+            title=f"Let {name} work less often",
+            why=f"{faster} Work in on_epoch_end, or only every so many batches.",
+            code="if batch % 100: return",
+        ),
+    )
+
+
+RULE = Rule(id="slow_callback", judge=judge)

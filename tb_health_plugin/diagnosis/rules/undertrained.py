@@ -1,0 +1,98 @@
+"""The training ended while it was still getting better.
+
+**What it means.** The last epochs brought as much as any before. More of them would
+most likely bring more. This is a hint, never an alarm: short runs may be meant so.
+
+**How we know.** The loss fell in every one of the last epochs, and together by a good
+part of what the whole run gained. The validation loss, if there is one, fell too.
+
+**What it is mistaken for.** A learning rate that is too low: then nearly nothing was
+gained at all.
+
+**What to do.** Train longer, from where it is.
+"""
+
+import itertools
+
+from tb_health_plugin.diagnosis.case import Case, Training, finite
+from tb_health_plugin.diagnosis.learning import main_training
+from tb_health_plugin.diagnosis.rule import Rule
+from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Verdict
+
+# Fewer epochs show no trend.
+LEAST_EPOCHS = 6
+LEAST_STEPS = 60
+# Share of all that was gained that came in the last third of the epochs. A loss that
+# falls in a straight line gains a third there, one that levels off next to nothing.
+LATE_GAIN = 0.2
+# A loss that fell by less than this in all has arrived, or never went.
+LEAST_FALL = 0.05
+
+
+def judge(case: Case) -> Verdict | None:
+    training = main_training(case)
+    if training is None or not _went_to_its_end(training):
+        return None
+    gain = _late_gain(training, "loss")
+    if gain is None or gain < LATE_GAIN:
+        return None
+    unseen = _late_gain(training, "val_loss")
+    if "val_loss" in training.metric_names and (unseen is None or unseen < LATE_GAIN):
+        return None
+    losses = finite(training.metric("loss"))
+    epochs, last = len(losses), training.epochs[-1]
+    late = max(epochs // 3, 2)
+    more = (training.started.planned_epochs or epochs) + epochs
+    return Verdict(
+        id=RULE.id,
+        detail="still_improving",
+        severity="info",
+        confidence="likely",
+        headline=f"Still improving when it ended: loss {losses[-1 - late]:.4g} to "
+        f"{losses[-1]:.4g} in the last {late} epochs",
+        chip="Still improving",
+        because="The loss fell in each of the last epochs.",
+        cause_at=training.at(last, last.epoch),
+        stopped_at=case.stopped_at,
+        evidence=(
+            Evidence(
+                text=f"The last {late} of {epochs} epochs brought {gain:.0%} of all "
+                "that the loss fell.",
+                lane="loss",
+                at=training.at(last, last.epoch),
+            ),
+        ),
+        fixes=(
+            Fix(
+                title="Train longer, from where it is",
+                why="Costs as many epochs again; stop when validation stops improving.",
+                code=f"model.fit(..., initial_epoch={epochs}, epochs={more})",
+            ),
+        ),
+    )
+
+
+def _went_to_its_end(training: Training) -> bool:
+    ended, planned = training.ended, training.started.planned_epochs
+    if ended is None or ended.reason == "raised" or training.stops:
+        return False
+    first = training.started.initial_epoch or 0
+    return planned is None or len(training.epochs) >= planned - first
+
+
+def _late_gain(training: Training, name: str) -> float | None:
+    """Share of the whole fall that came late; None if it did not fall steadily."""
+    values = training.metric(name)
+    if len(values) < LEAST_EPOCHS or training.steps < LEAST_STEPS:
+        return None
+    if len(finite(values)) < len(values):
+        return None
+    late = values[-1 - max(len(values) // 3, 2) :]
+    steady = all(a > b for a, b in itertools.pairwise(late))
+    total = values[0] - values[-1]
+    if not steady or total < LEAST_FALL * abs(values[0]):
+        return None
+    return (late[0] - late[-1]) / total
+
+
+RULE = Rule(id="undertrained", judge=judge)

@@ -1,0 +1,217 @@
+"""A run that was ended while it was silent, before anybody had called it a stall."""
+
+import signal
+
+from tb_health_plugin.diagnosis.ending import Ending
+from tb_health_plugin.diagnosis.moments import is_under_way
+from tb_health_plugin.diagnosis.peers import tasks
+from tb_health_plugin.diagnosis.verdict import (
+    Confidence,
+    Evidence,
+    Fix,
+    Moment,
+    State,
+    Verdict,
+)
+from tb_health_plugin.events import facts
+from tb_health_plugin.events.python_stacks import (
+    innermost_own_frame,
+    parse,
+    training_thread,
+)
+from tb_health_plugin.reading.run_history import Attempt
+from tb_health_plugin.reading.table import TIME, Array, measured
+
+# Shorter than this nobody loses patience.
+LEAST_SECONDS = 8.0
+# Steps vary; a pause of so many usual steps is another thing.
+TIMES_USUAL = 10.0
+# A pause that the run came out of before may come again.
+TIMES_LONGEST = 1.5
+# So many steps tell what is usual.
+LEAST_STEPS = 10
+# At least this part of what one thread could have had: it computes.
+BUSY = 0.7
+# Less than this share of a core: it does nothing.
+IDLE = 0.05
+# Between epochs people save and report: only so long a silence without any work counts.
+LONG_SECONDS = 60.0
+
+_ENDS: dict[int, tuple[State, str]] = {
+    int(signal.SIGKILL): ("died", "was killed"),
+    int(signal.SIGTERM): ("ended_early", "was asked to stop"),
+    int(signal.SIGINT): ("ended_early", "was stopped by Ctrl-C"),
+}
+_FIXES = {
+    "compute_hang": Fix(
+        title="Look for a loop inside the step that may not end",
+        why="It computed and finished no step.",
+        code="tf.while_loop(..., maximum_iterations=1000)",
+    ),
+    "input_hang": Fix(
+        title="Find what should have made the next batch",
+        why="Nothing was computed: what makes batches may wait for something.",
+    ),
+    "peer_lost": Fix(
+        title="Look at the other workers",
+        why="A step with others ends when all have come. One that is gone holds all.",
+    ),
+    "callback_hang": Fix(
+        title="Give what callbacks wait for a time limit",
+        why="fit() goes on only when every callback has returned.",
+    ),
+}
+_CHIPS = {
+    "compute_hang": "Hung",
+    "input_hang": "Hung on data",
+    "callback_hang": "Hung in callback",
+    "peer_lost": "Worker lost",
+}
+
+
+def hang(attempt: Attempt, seen: facts.ProcessEnded) -> Ending | None:
+    """The hang that it was in when it was ended; None if it was not silent."""
+    silent = seen.silent_seconds
+    if seen.signal not in _ENDS or silent is None or not is_under_way(attempt):
+        return None
+    if seen.cgroup_oom_kills or seen.machine_oom_kills:
+        return None
+    usual = _usual(attempt, seen, silent)
+    if usual is None or silent < max(LEAST_SECONDS, TIMES_USUAL * usual):
+        return None
+    if silent < TIMES_LONGEST * _longest(attempt, seen, silent):
+        return None
+    cause = _cause(attempt, seen, silent)
+    return None if cause is None else _ending(attempt, seen, silent, usual, *cause)
+
+
+def _cause(
+    attempt: Attempt, seen: facts.ProcessEnded, silent: float
+) -> tuple[str, Confidence, str] | None:
+    cpu = _cpu(attempt, seen, silent)
+    used = "" if cpu is None else f" It used {cpu:.0%} of a core."
+    if seen.phase == "between_epochs":
+        if cpu is None or cpu > IDLE or silent < LONG_SECONDS:
+            return None
+        return "callback_hang", "possible", f"Callbacks run between epochs.{used}"
+    if seen.phase not in ("training", "validation"):
+        return None
+    if cpu is not None and cpu >= BUSY * _share_of_a_thread(attempt):
+        return "compute_hang", "likely", f"It computed, and no step ended.{used}"
+    if tasks(attempt) > 1:
+        because = f"It is one of several workers that go in step.{used}"
+        return "peer_lost", "possible", because
+    if cpu is not None and cpu <= IDLE and _has_python_data(attempt):
+        because = f"It did nothing, and its data is made by Python code.{used}"
+        return "input_hang", "possible", because
+    return "compute_hang", "possible", f"What it waited for was not seen.{used}"
+
+
+def _has_python_data(attempt: Attempt) -> bool:
+    begun = attempt.last(facts.TrainingStarted)
+    settings = begun.settings if begun else {}
+    kind = settings.get("data.kind")
+    return kind in ("generator", "PyDataset") or settings.get("data.python") == "True"
+
+
+def _ending(
+    attempt: Attempt,
+    seen: facts.ProcessEnded,
+    silent: float,
+    usual: float,
+    verdict_id: str,
+    confidence: Confidence,
+    because: str,
+) -> Ending:
+    state, how = _ENDS[seen.signal or 0]
+    step = attempt.last_step
+    at = Moment(step=step, wall_time=seen.wall_time - silent)
+    end = Moment(step=step, wall_time=seen.wall_time)
+    frame = innermost_own_frame(training_thread(parse(seen.stacks or "")))
+    text = (
+        f"Nothing went on for {silent:,.0f} seconds; a step takes {usual:,.2g} s or "
+        "less in this run."
+    )
+    probably = "Probably stood" if confidence == "possible" else "Stood"
+    verdict = Verdict(
+        id=verdict_id,
+        detail="busy" if confidence == "likely" else "unknown",
+        severity="critical",
+        confidence=confidence,
+        headline=f"{probably} still for {silent:,.0f} s at step {step:,}, then {how}",
+        because=because,
+        cause_at=at,
+        stopped_at=end,
+        place={"file": frame.file, "line": frame.line} if frame else {},
+        evidence=(
+            Evidence(text=text, at=at),
+            Evidence(text=because, strong=confidence == "likely", at=at),
+            Evidence(
+                text=f"It was silent until {signal.Signals(seen.signal or 0).name} "
+                "ended it.",
+                strong=False,
+                at=end,
+            ),
+        ),
+        fixes=(_FIXES[verdict_id],),
+        chip=_CHIPS[verdict_id],
+    )
+    return Ending(state, verdict.chip, verdict)
+
+
+def _usual(attempt: Attempt, seen: facts.ProcessEnded, silent: float) -> float | None:
+    """Seconds per step since the training began; compiling only makes it longer."""
+    begun = attempt.last(facts.TrainingStarted)
+    if begun is None:
+        return None
+    steps = attempt.last_step - (begun.first_step or 0)
+    seconds = seen.wall_time - silent - begun.wall_time
+    return max(0.0, seconds) / steps if steps >= LEAST_STEPS else None
+
+
+def _longest(attempt: Attempt, seen: facts.ProcessEnded, silent: float) -> float:
+    """The longest time without a step that it came out of."""
+    times, steps = _samples(attempt)
+    before = times <= seen.wall_time - silent
+    times, steps = times[before], steps[before]
+    if len(steps) < 2:
+        begun = attempt.last(facts.TrainingStarted)
+        return seen.wall_time - silent - begun.wall_time if begun else 0.0
+    moved = times[1:][steps[1:] > steps[:-1]]
+    if len(moved) < 2:
+        return float(times[-1] - times[0])
+    return float((moved[1:] - moved[:-1]).max())
+
+
+def _samples(attempt: Attempt) -> tuple[Array, Array]:
+    steps, times = attempt.samples.column("step"), attempt.samples.column(TIME)
+    known = measured(steps) & (steps == steps)
+    return times[known], steps[known]
+
+
+def _share_of_a_thread(attempt: Attempt) -> float:
+    """What a thread that computes gets of a core; on a crowded machine less than 1."""
+    load, cores = _last(attempt, "load_1min"), _last(attempt, "machine_cpu_cores")
+    if not load or not cores:
+        return 1.0
+    return min(1.0, cores / load)
+
+
+def _last(attempt: Attempt, column: str) -> float | None:
+    values = attempt.samples.column(column)
+    known = values[measured(values) & (values == values)]
+    return float(known[-1]) if len(known) else None
+
+
+def _cpu(attempt: Attempt, seen: facts.ProcessEnded, silent: float) -> float | None:
+    """Share of a core that was used in the silence."""
+    values, times = (
+        attempt.samples.column("tree_cpu_seconds"),
+        attempt.samples.column(TIME),
+    )
+    known = measured(values) & (times >= seen.wall_time - silent)
+    values, times = values[known], times[known]
+    if len(values) < 3 or times[-1] - times[0] <= 0:
+        return None
+    # The last sample may be of a process that is already going.
+    return float((values[-2] - values[0]) / (times[-2] - times[0]))

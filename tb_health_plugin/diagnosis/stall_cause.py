@@ -1,0 +1,245 @@
+"""What a stall turns out to be, once all that was recorded around it is looked at."""
+
+import re
+from dataclasses import dataclass
+
+from tb_health_plugin.diagnosis.endings import name_of
+from tb_health_plugin.diagnosis.peers import tasks
+from tb_health_plugin.diagnosis.silence import IDLE
+from tb_health_plugin.diagnosis.verdict import Confidence, Evidence, Fix, Moment
+from tb_health_plugin.events import facts
+from tb_health_plugin.events.python_stacks import (
+    Frame,
+    Thread,
+    innermost_own_frame,
+    parse,
+    training_thread,
+)
+from tb_health_plugin.reading.run_history import Attempt
+
+_IDS = {
+    "data": ("input_hang", "Hung on data"),
+    "callback": ("callback_hang", "Hung in callback"),
+    "stopped": ("stopped_process", "Was stopped"),
+    "peer": ("peer_lost", "Worker lost"),
+}
+_OTHER = ("compute_hang", "Hung")
+
+_FIXES = {
+    "data": Fix(
+        title="Find what should make the next batch",
+        why="The loop waits for data. The stacks below show the threads and processes "
+        "that make it, and the line each of them stands at.",
+    ),
+    "callback": Fix(
+        title="Give what the callback waits for a time limit",
+        why="fit() goes on only when every callback has returned, and this one has "
+        "not.",
+    ),
+    "lock": Fix(
+        title="Take locks with a time limit, and always in the same order",
+        why="The thread that trains waits for a lock. The stacks below show who may "
+        "hold it.",
+        code="lock.acquire(timeout=60)",
+    ),
+    "disk": Fix(
+        title="Look at the disk or network file system",
+        why="The kernel itself waits for it. Until it answers, not even SIGKILL ends "
+        "the process.",
+    ),
+    "peer": Fix(
+        title="Look at the other workers",
+        why="A step with others ends when all have come. One that is gone holds all.",
+    ),
+    "busy": Fix(
+        title="Look for a loop that does not end",
+        why="It computes and finishes nothing. The stack below shows the line.",
+    ),
+    "unknown": Fix(
+        title="Install py-spy where it trains, to see native frames",
+        why="The Python stack alone does not say what it waits for.",
+        code="pip install py-spy",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """What a stall turns out to be."""
+
+    id: str
+    chip: str
+    detail: str
+    confidence: Confidence
+    because: str
+    fix: Fix
+    evidence: tuple[Evidence, ...] = ()
+
+
+def cause_of(attempt: Attempt, stall: facts.Stalled) -> Cause:
+    """The cause, never more certain than what was seen."""
+    waits_for = stall.waits_for or "unknown"
+    at = Moment(step=stall.step, wall_time=stall.since)
+    because = stall.because or "What it waits for was not seen."
+    confidence = _confidence(waits_for)
+    if waits_for in ("callback", "lock", "data"):
+        two = _deadlock(stall)
+        if two is not None:
+            return Cause(
+                "input_hang",
+                "Deadlock",
+                "deadlock",
+                "likely",
+                "The thread that trains and one that makes its batches both stand at a "
+                "line of the program: each seems to wait for the other.",
+                _FIXES["lock"],
+                tuple(
+                    Evidence(text=f"{who} stood at {one.file}, line {one.line}.", at=at)
+                    for who, one in zip(_THREADS, two, strict=True)
+                ),
+            )
+    dead = _dead_child(attempt, stall)
+    if dead is not None and waits_for in ("data", "lock", "unknown"):
+        return Cause(
+            "input_hang",
+            "Hung on data",
+            "dead_worker",
+            "likely",
+            f"{because} A process that it had started is dead.",
+            _DEAD_WORKER,
+            (Evidence(text=_child(dead), at=Moment(wall_time=dead.wall_time)),),
+        )
+    is_idle = (stall.cpu_fraction or 0.0) < _WORKS
+    if waits_for in ("unknown", "lock") and is_idle and _is_distributed(attempt):
+        return Cause(
+            "peer_lost",
+            "Worker lost",
+            "silent",
+            "possible",
+            f"{because} It is one of several workers that go in step.",
+            _FIXES["peer"],
+        )
+    verdict_id, chip = _IDS.get(waits_for, _OTHER)
+    if waits_for == "lock" and _in_callback(stall):
+        verdict_id, chip = _IDS["callback"]
+    fix = _fix(attempt, waits_for)
+    maker = _maker(stall) if waits_for == "data" else None
+    seen: tuple[Evidence, ...] = ()
+    if maker is not None:
+        text = f"{_THREADS[1]} stood at {maker.file}, line {maker.line}."
+        seen = (Evidence(text=text, at=at),)
+    return Cause(verdict_id, chip, waits_for, confidence, because, fix, seen)
+
+
+# Waiting for others takes some polling; more than this of a core is work of its own.
+_WORKS = 0.3
+# What a worker had made before it died lasts for so long at most.
+_BEFORE_SECONDS = 60.0
+_THREADS = ("The thread that trains", "A thread that makes batches")
+_DEAD_WORKER = Fix(
+    title="Find out why the worker died",
+    why="Nobody else makes its batches, and the training waits for them for ever. A "
+    "worker that is killed leaves no word: look for memory first.",
+)
+_PRODUCER = re.compile(r"from_generator|/script_ops\.py|/data_adapters?/|/py_dataset")
+_HOOK = re.compile(r"^on_(train|test|predict|epoch|batch)_(\w+_)?(begin|end)$")
+_WAITS = re.compile(r"/threading\.py$|/multiprocessing/synchronize\.py$|/queue\.py$")
+
+
+def _deadlock(stall: facts.Stalled) -> tuple[Frame, Frame] | None:
+    """Two threads that both stand at a line of the program, without any work."""
+    if (stall.cpu_fraction or 0.0) > IDLE:
+        return None
+    threads = parse(stall.stacks or "")
+    trains = training_thread(threads)
+    own = _waiting_at(trains)
+    if own is None or trains is None:
+        return None
+    if not any(_HOOK.match(frame.function) for frame in trains.frames):
+        return None
+    for other in threads:
+        makes = any(_PRODUCER.search(frame.file) for frame in other.frames)
+        stands = _waiting_at(other)
+        if other is not trains and makes and stands is not None:
+            return own, stands
+    return None
+
+
+def _waiting_at(thread: Thread | None) -> Frame | None:
+    """The program's own line, if nothing but a lock is below it."""
+    for frame in thread.frames if thread else ():
+        if not frame.is_library:
+            return frame
+        if not _WAITS.search(frame.file):
+            return None
+    return None
+
+
+def _in_callback(stall: facts.Stalled) -> bool:
+    thread = training_thread(parse(stall.stacks or ""))
+    return thread is not None and any(_HOOK.match(f.function) for f in thread.frames)
+
+
+def _maker(stall: facts.Stalled) -> Frame | None:
+    """The program's own line in a thread that makes batches."""
+    threads = parse(stall.stacks or "")
+    trains = training_thread(threads)
+    for other in threads:
+        makes = any(_PRODUCER.search(frame.file) for frame in other.frames)
+        own = innermost_own_frame(other)
+        if other is not trains and makes and own is not None:
+            return own
+    return None
+
+
+def _dead_child(attempt: Attempt, stall: facts.Stalled) -> facts.ChildEnded | None:
+    """A process of the training that died as the stall began."""
+    dead = attempt.last(facts.ChildEnded)
+    since = stall.since or stall.wall_time
+    if dead is None or dead.wall_time < since - _BEFORE_SECONDS:
+        return None
+    return dead
+
+
+def _child(dead: facts.ChildEnded) -> str:
+    name = f" ({dead.name})" if dead.name else ""
+    by = f" of {name_of(dead.signal)}" if dead.signal else ""
+    return f"Its process {dead.pid}{name} died{by} and was not replaced."
+
+
+def _is_distributed(attempt: Attempt) -> bool:
+    begun = attempt.last(facts.TrainingStarted)
+    strategy = (begun.settings.get("strategy") or "") if begun else ""
+    return tasks(attempt) > 1 or "MultiWorker" in strategy
+
+
+def _confidence(waits_for: str) -> Confidence:
+    if waits_for == "stopped":
+        # The kernel says so itself.
+        return "proven"
+    return "possible" if waits_for == "unknown" else "likely"
+
+
+def _fix(attempt: Attempt, waits_for: str) -> Fix:
+    pid = attempt.start.pid if attempt.start else None
+    if waits_for == "stopped":
+        return Fix(
+            title="Let it go on",
+            why="It does not hang: the kernel was told not to run it.",
+            code=f"kill -CONT {pid}" if pid else None,
+        )
+    known = {**_FIXES, "compile": _FIXES["busy"]}
+    return known.get(waits_for, _FIXES["unknown"])
+
+
+def place_of(stall: facts.Stalled) -> Frame | None:
+    """The user's line that is named: where it waits, or where its data is made."""
+    threads = parse(stall.stacks or "")
+    maker = _maker(stall) if stall.waits_for == "data" else None
+    if maker is not None:
+        return maker
+    frames = [innermost_own_frame(thread) for thread in threads]
+    for frame in frames:
+        if frame and f"{frame.file}, line {frame.line}" in (stall.because or ""):
+            return frame
+    return innermost_own_frame(training_thread(threads))

@@ -1,0 +1,119 @@
+"""Allocations that were refused, and what only sounds like it."""
+
+import pytest
+
+from tb_health_plugin.events import facts
+from tests.diagnosis.exceptions.raising import in_graph, in_python, raised
+
+GIB = float(1 << 30)
+ON_GPU = (
+    "OOM when allocating tensor with shape[64,512,512,64] and type float on "
+    "/job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc"
+)
+ON_CPU = (
+    "{{function_node __wrapped__Fill}} OOM when allocating tensor with shape[8,2000000]"
+    " and type float on /job:localhost/replica:0/task:0/device:CPU:0 by allocator "
+    "mklcpu [Op:Fill] name: "
+)
+
+
+@pytest.mark.parametrize(
+    ("exception", "message", "asked"),
+    [
+        ("ResourceExhaustedError", ON_CPU, "61 MiB"),
+        (
+            "_ArrayMemoryError",
+            "Unable to allocate 12.5 GiB for an array with shape (1000, 1677722) and "
+            "data type float64",
+            "12.5 GiB",
+        ),
+        ("MemoryError", "", None),
+        ("OSError", "[Errno 12] Cannot allocate memory", None),
+        (
+            "UnknownError",
+            in_python(
+                "MemoryError: Unable to allocate 3.00 GiB for an "
+                "array with shape (3,) and data type float32"
+            ),
+            "3.0 GiB",
+        ),
+        ("RuntimeError", "std::bad_alloc", None),
+    ],
+)
+def test_of_the_machine(exception: str, message: str, asked: str | None):
+    told = raised(exception, message)
+
+    assert told.verdict.id == "alloc_failure"
+    assert told.verdict.confidence == "proven"
+    start = f"{asked} of memory were" if asked else "Memory was"
+    assert told.headline == f"{start} asked for and refused at step 1,234"
+
+
+@pytest.mark.parametrize(
+    ("exception", "message"),
+    [
+        ("ResourceExhaustedError", in_graph(ON_GPU)),
+        (
+            "InternalError",
+            "Failed copying input tensor from CPU:0 to GPU:0 in order to "
+            "run _EagerConst: Dst tensor is not initialized.",
+        ),
+        (
+            "InternalError",
+            "failed call to cuInit: CUDA_ERROR_OUT_OF_MEMORY: out of memory",
+        ),
+        ("InternalError", "Blas GEMM launch failed: CUBLAS_STATUS_ALLOC_FAILED"),
+    ],
+)
+def test_of_the_gpu(exception: str, message: str):
+    told = raised(exception, message, settings={"batch_size": "64"})
+
+    assert told.verdict.id == "gpu_oom"
+    assert told.headline == "The GPU ran out of memory at step 1,234"
+    assert told.verdict.fixes[0].code == "batch_size=32"
+
+
+def test_xla_says_no_device_and_the_settings_do():
+    message = "Out of memory while trying to allocate 1073741824 bytes."
+    on_gpu = raised("ResourceExhaustedError", message, settings={"gpus": "1"})
+    on_cpu = raised("ResourceExhaustedError", message, settings={"gpus": "0"})
+
+    assert on_gpu.verdict.id == "gpu_oom"
+    assert on_cpu.verdict.id == "alloc_failure"
+    assert "1.0 GiB" in on_cpu.headline
+
+
+def test_room_that_is_not_in_one_piece():
+    logged = "Stats: \nLimit:  16106127360\nInUse:  4294967296\nMaxInUse: 9000000000\n"
+    end = facts.ProcessEnded(wall_time=10.0, step=1_234, output_tail=logged)
+
+    told = raised("ResourceExhaustedError", in_graph(ON_GPU), after=[end])
+
+    assert told.verdict.detail == "fragmented"
+    assert "cuda_malloc_async" in told.verdict.fixes[0].code
+
+
+def test_what_was_free_is_told():
+    samples = {
+        "wall_time": [1.0, 2.0],
+        "host_memory_total_bytes": [16 * GIB] * 2,
+        "host_memory_used_bytes": [4 * GIB, 6 * GIB],
+    }
+
+    told = raised("MemoryError", "", samples=samples)
+
+    texts = [one.text for one in told.verdict.evidence]
+    assert "10.0 GiB were free at the last sample." in texts
+
+
+@pytest.mark.parametrize(
+    ("exception", "message"),
+    [
+        ("ValueError", "memory must be one of 'gpu' and 'cpu'"),
+        ("KeyError", "'memory'"),
+        ("RuntimeError", "cannot allocate a new session: quota of the service"),
+        ("ResourceExhaustedError", "Too many requests to the bucket (429)"),
+    ],
+)
+def test_what_only_sounds_like_it(exception: str, message: str):
+    assert raised(exception, message).verdict.id == "code_error"

@@ -1,0 +1,81 @@
+"""Saving that failed for another reason than room."""
+
+import pytest
+
+from tb_health_plugin.events import facts
+from tests.diagnosis.exceptions.raising import raised
+
+SAVING = (
+    'Traceback (most recent call last):\n  File "/home/ana/train.py", line 9, in '
+    'on_epoch_end\n    self.model.save(path)\n  File "/venv/lib/python3.11/'
+    'site-packages/keras/src/saving/saving_api.py", line 114, in save_model\n    x\n'
+)
+LOADING = SAVING.replace("in save_model", "in load_model")
+
+
+@pytest.mark.parametrize(
+    ("exception", "message", "detail"),
+    [
+        (
+            "PermissionError",
+            "[Errno 13] Permission denied: '/mnt/out/a.keras'",
+            "permission",
+        ),
+        ("OSError", "[Errno 30] Read-only file system: '/mnt/out'", "permission"),
+        (
+            "FileNotFoundError",
+            "[Errno 2] No such file or directory: '/mnt/out'",
+            "missing_directory",
+        ),
+        (
+            "TypeError",
+            "Object of type ndarray is not JSON serializable",
+            "unserialisable",
+        ),
+        (
+            "KeyError",
+            "'Failed to format this callback filepath: \"{val_acc}\"'",
+            "name",
+        ),
+        ("RuntimeError", "something else", "raised"),
+    ],
+)
+def test_why(exception: str, message: str, detail: str):
+    told = raised(exception, message, during="callback", callback="ModelCheckpoint")
+
+    assert (told.verdict.id, told.verdict.detail) == ("checkpoint_failure", detail)
+    assert told.headline == "ModelCheckpoint could not save the model at step 1,234"
+
+
+def test_a_callback_of_the_programs_own_that_saves():
+    told = raised(
+        "PermissionError",
+        "[Errno 13] Permission denied: '/mnt/out/a.keras'",
+        during="callback",
+        callback="Keep",
+        text=SAVING,
+    )
+
+    assert told.verdict.id == "checkpoint_failure"
+
+
+def test_loading_is_not_saving():
+    told = raised("ValueError", "No such object in the file", text=LOADING)
+
+    assert told.verdict.id == "code_error"
+
+
+def test_what_was_saved_before_is_told():
+    saved = facts.Saved(wall_time=5.0, step=900, path="/mnt/out/a.keras", ok=True)
+
+    told = raised(
+        "OSError",
+        "[Errno 30] Read-only file system: '/mnt/out'",
+        before=[saved],
+        callback="ModelCheckpoint",
+        during="callback",
+    )
+
+    assert told.verdict.evidence[-1].text == (
+        "The last one that was saved is of step 900 (/mnt/out/a.keras)."
+    )

@@ -1,0 +1,175 @@
+"""Labels must be coded as the loss reads them; odd but fine ones are left alone."""
+
+import pytest
+
+from tb_health_plugin.diagnosis.rules.label_problem import RULE
+from tests.diagnosis.rules.histories import training_ended
+from tests.diagnosis.rules.outcomes import found, is_alarm, labels, numbers, training
+
+BINARY = {"loss": "binary_crossentropy", "activation": "sigmoid"}
+SPARSE = {
+    "loss": "sparse_categorical_crossentropy",
+    "activation": "softmax",
+    "units": 10,
+}
+
+
+@pytest.mark.parametrize(
+    ("counts", "code"),
+    [
+        ({1.0: 16, 2.0: 16}, 'y = (y == 2).astype("float32")'),
+        ({-1.0: 10, 1.0: 22}, 'y = (y == 1).astype("float32")'),
+        ({0.0: 30, 255.0: 2}, 'y = (y == 255).astype("float32")'),
+    ],
+)
+def test_two_labels_that_are_not_zero_and_one(counts, code):
+    told = training(
+        **BINARY,
+        target=labels(counts, (32, 1)),
+        metrics={"loss": [0.4, -1.0, -3.0], "accuracy": [0.5, 0.5, 0.5]},
+    )
+
+    verdict = found(RULE, told)
+
+    assert verdict is not None
+    assert (verdict.detail, verdict.severity) == ("out_of_range", "critical")
+    assert verdict.confidence == "proven"
+    assert "below 0, to -3" in verdict.evidence[1].text
+    assert verdict.fixes[0].code == code
+
+
+def test_more_than_two_labels_need_more_units():
+    told = training(**BINARY, target=labels({0.0: 10, 1.0: 10, 2.0: 12}, (32, 1)))
+
+    verdict = found(RULE, told)
+
+    assert verdict is not None
+    assert "Dense(3" in (verdict.fixes[0].code or "")
+
+
+def test_class_numbers_that_were_scaled():
+    told = training(
+        **SPARSE, target=labels({0.0: 10, 1 / 255: 10, 9 / 255: 12}), metrics={}
+    )
+
+    verdict = found(RULE, told)
+
+    assert verdict is not None
+    assert verdict.detail == "fractions"
+    assert "all of them become 0" in verdict.evidence[0].text
+    assert "overfitting" in verdict.explains
+
+
+@pytest.mark.parametrize("counts", [{1.0: 16, 10.0: 16}, {-1.0: 4, 3.0: 28}])
+def test_class_numbers_without_a_unit(counts):
+    assert is_alarm(RULE, training(**SPARSE, target=labels(counts)))
+
+
+def test_a_step_that_failed_on_a_label_says_it_itself():
+    message = (
+        "Received a label value of 3 which is outside the valid range of [0, 3). "
+        "Label values: 3 1"
+    )
+    ended = training_ended(
+        1, 0, reason="raised", exception="InvalidArgumentError", message=message
+    )
+
+    verdict = found(RULE, training(**SPARSE, more=[ended]))
+
+    assert verdict is not None
+    assert verdict.headline == "Label 3 has no output: the last layer has 3 units"
+    assert "code_error" in verdict.explains
+
+
+def test_one_label_all_over_the_epoch():
+    told = training(
+        **SPARSE, target=labels({0.0: 32}), metrics={"loss": [0.1], "accuracy": [1.0]}
+    )
+
+    verdict = found(RULE, told)
+
+    assert verdict is not None
+    assert (verdict.detail, verdict.severity) == ("constant", "warning")
+
+
+def test_one_label_at_the_beginning_of_an_epoch_is_sorted_data_perhaps():
+    told = training(**SPARSE, target=labels({0.0: 32}), batches=3)
+
+    assert found(RULE, told) is None
+
+
+def test_a_loop_may_train_on_one_label_on_purpose():
+    told = training(**BINARY, target=labels({1.0: 32}, (32, 1)), loop="loop")
+
+    assert found(RULE, told) is None
+
+
+def test_accuracy_that_is_only_the_share_of_the_largest_class():
+    told = training(
+        **BINARY,
+        target=labels({0.0: 31, 1.0: 1}, (32, 1)),
+        metrics={"loss": [0.15] * 8, "accuracy": [0.969] * 8},
+    )
+
+    verdict = found(RULE, told)
+
+    assert verdict is not None
+    assert verdict.detail == "imbalanced"
+
+
+class TestLeavesAlone:
+    def test_zeros_and_ones(self):
+        told = training(**BINARY, target=labels({0.0: 16, 1.0: 16}, (32, 1)))
+
+        assert found(RULE, told) is None
+
+    def test_soft_labels(self):
+        told = training(**BINARY, target=labels({0.05: 16, 0.95: 16}, (32, 1)))
+
+        assert found(RULE, told) is None
+
+    def test_images_that_resizing_led_a_little_beyond_one(self):
+        target = numbers(0.5, 0.2, minimum=-0.02, maximum=1.03)
+
+        assert found(RULE, training(**BINARY, target=target)) is None
+
+    def test_whole_class_numbers_given_as_floats(self):
+        told = training(**SPARSE, target=labels({0.0: 10, 9.0: 22}))
+
+        assert found(RULE, told) is None
+
+    def test_a_label_that_the_loss_was_told_to_ignore(self):
+        loss = "SparseCategoricalCrossentropy(from_logits=False, ignore_class=255)"
+        told = training(**{**SPARSE, "loss": loss}, target=labels({0.0: 10, 255.0: 22}))
+
+        assert found(RULE, told) is None
+
+    def test_minus_one_and_one_for_a_hinge_loss(self):
+        told = training(loss="hinge", target=labels({-1.0: 16, 1.0: 16}, (32, 1)))
+
+        assert found(RULE, told) is None
+
+    def test_rare_classes_that_were_learned(self):
+        told = training(
+            **BINARY,
+            target=labels({0.0: 31, 1.0: 1}, (32, 1)),
+            metrics={"loss": [0.15, 0.1, 0.08] * 3, "accuracy": [0.969] * 9},
+        )
+
+        assert found(RULE, told) is None
+
+    def test_rare_classes_with_weights(self):
+        told = training(
+            **BINARY,
+            target=labels({0.0: 31, 1.0: 1}, (32, 1)),
+            metrics={"loss": [0.7] * 9, "accuracy": [0.969] * 9},
+            settings={"class_weight": "given"},
+        )
+
+        assert found(RULE, told) is None
+
+    def test_a_model_without_known_outputs(self):
+        told = training(**BINARY, target=labels({1.0: 16, 2.0: 16}), hidden=())
+        told[1:2] = []
+
+        assert found(RULE, told) is None

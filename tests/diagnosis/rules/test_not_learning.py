@@ -1,0 +1,156 @@
+"""Not learning means no better than ignoring the inputs, after a fair try."""
+
+import pytest
+
+from tb_health_plugin.diagnosis.rules.not_learning import RULE
+from tests.diagnosis.rules.histories import ALIVE, ask
+from tests.diagnosis.rules.outcomes import found, labels, layer, numbers, training
+
+BINARY = {
+    "loss": "binary_crossentropy",
+    "activation": "sigmoid",
+    "target": labels({0.0: 16, 1.0: 16}, (32, 1)),
+}
+THREE = {
+    "loss": "sparse_categorical_crossentropy",
+    "activation": "softmax",
+    "units": 3,
+    "target": labels({0.0: 11, 1.0: 11, 2.0: 10}),
+}
+
+
+def test_loss_and_accuracy_of_guessing():
+    told = training(**THREE, metrics={"loss": [1.1] * 6, "accuracy": [0.34] * 6})
+
+    verdict = found(RULE, told)
+
+    assert verdict is not None
+    assert (verdict.severity, verdict.confidence) == ("warning", "likely")
+    assert verdict.headline == "Nothing learned in 6 epochs: accuracy 34.0% is chance"
+    assert "gives 1.098" in verdict.evidence[0].text
+
+
+def test_one_hot_rows_have_a_chance_too():
+    told = training(
+        **{**THREE, "loss": "categorical_crossentropy"}
+        | {"target": labels({0.0: 64, 1.0: 32}, (32, 3))},
+        metrics={"loss": [1.1] * 6, "accuracy": [0.34] * 6},
+    )
+
+    assert found(RULE, told) is not None
+
+
+def test_accuracy_alone_where_the_loss_holds_a_penalty():
+    hidden = layer("hidden", settings={"kernel_regularizer": "L2(l2=3.0)"})
+    told = training(
+        **THREE,
+        hidden=[hidden],
+        metrics={"loss": [80.0, 5.0, 1.2, 1.1, 1.1], "accuracy": [0.6] + [0.34] * 4},
+    )
+
+    verdict = found(RULE, told)
+
+    assert verdict is not None
+    assert verdict.confidence == "possible"
+
+
+def test_a_regression_that_gives_out_one_number():
+    told = training(
+        target=numbers(0.0, 2.0),
+        metrics={"loss": [4.1] * 6},
+        looks=[{"output_stds": (0.01,)}],
+    )
+
+    verdict = found(RULE, told)
+
+    assert verdict is not None
+    assert "the same for every row" in verdict.headline
+
+
+class TestLeavesAlone:
+    def test_a_run_that_learns(self):
+        told = training(
+            **THREE,
+            metrics={"loss": [1.0, 0.8, 0.6, 0.5, 0.4], "accuracy": [0.5] * 5},
+        )
+
+        assert found(RULE, told) is None
+
+    @pytest.mark.parametrize("epochs", [1, 2, 4])
+    def test_a_short_run(self, epochs):
+        metrics = {"loss": [1.1] * epochs, "accuracy": [0.34] * epochs}
+
+        assert found(RULE, training(**THREE, metrics=metrics)) is None
+
+    def test_few_steps_in_many_epochs(self):
+        metrics = {"loss": [1.1] * 8, "accuracy": [0.34] * 8}
+
+        assert found(RULE, training(**THREE, metrics=metrics, steps=4)) is None
+
+    def test_a_loss_that_slowly_leaves_the_level_of_guessing(self):
+        metrics = {
+            "loss": [1.1, 1.09, 1.07, 1.05, 1.03, 1.0],
+            "accuracy": [0.35, 0.36, 0.38, 0.4, 0.41, 0.43],
+        }
+
+        assert found(RULE, training(**THREE, metrics=metrics)) is None
+
+    def test_a_regression_on_noisy_targets(self):
+        told = training(
+            target=numbers(0.0, 1.0),
+            metrics={"loss": [1.02, 1.0, 0.99, 0.99, 0.98, 0.98]},
+            looks=[{"output_stds": (0.12,)}],
+        )
+
+        assert found(RULE, told) is None
+
+    def test_a_loss_near_the_spread_without_a_look_at_outputs(self):
+        told = training(target=numbers(0.0, 1.0), metrics={"loss": [1.0] * 6})
+
+        assert found(RULE, told) is None
+
+    def test_a_skewed_accuracy_while_the_loss_improves(self):
+        told = training(
+            **BINARY | {"target": labels({0.0: 30, 1.0: 2}, (32, 1))},
+            metrics={"loss": [0.3, 0.2, 0.18, 0.16, 0.15], "accuracy": [0.94] * 5},
+        )
+
+        assert found(RULE, told) is None
+
+    def test_weights_on_classes_with_a_skewed_accuracy(self):
+        told = training(
+            **BINARY | {"target": labels({0.0: 30, 1.0: 2}, (32, 1))},
+            settings={"class_weight": "given"},
+            metrics={"loss": [0.9] * 6, "accuracy": [0.94] * 6},
+        )
+
+        assert found(RULE, told) is None
+
+    def test_a_loss_of_the_program(self):
+        told = training(**THREE | {"loss": "info_nce"}, metrics={"loss": [1.1] * 9})
+
+        assert found(RULE, told) is None
+
+    def test_a_gan_without_a_loss(self):
+        told = training(
+            **THREE,
+            metrics={"d_loss": [1.4] * 12, "g_loss": [0.7] * 12},
+            settings={"train_step": "custom", "loss": ""},
+        )
+
+        assert found(RULE, told) is None
+
+    def test_a_loss_that_rises_by_design_after_it_was_good(self):
+        told = training(
+            target=numbers(0.0, 3.0, shape=(32, 12)),
+            units=12,
+            metrics={"loss": [5.0, 2.0, 3.0, 5.0, 7.0, 9.5]},
+        )
+
+        assert found(RULE, told) is None
+
+    def test_a_run_that_has_just_begun(self):
+        told = training(**THREE, metrics={"loss": [1.1] * 6, "accuracy": [0.34] * 6})
+        going_on = told[:-1]
+
+        assert ask(RULE, *going_on, life=ALIVE) is None

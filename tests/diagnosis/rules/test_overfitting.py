@@ -1,0 +1,95 @@
+"""Overfitting is a lasting rise of validation loss; what is undone or mild is none."""
+
+from tb_health_plugin.diagnosis.rules.overfitting import RULE
+from tb_health_plugin.events import facts
+from tests.diagnosis.rules.outcomes import found, is_alarm, training
+
+FALLS = [0.7, 0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002]
+TURNS = [0.7, 0.62, 0.6, 0.68, 0.75, 0.85, 0.95, 1.1, 1.2, 1.3]
+
+
+def run(val_loss, loss=FALLS, **more):
+    metrics = {"loss": loss, "val_loss": val_loss, **more.pop("metrics", {})}
+    return training(metrics=metrics, **more)
+
+
+def saved(step: int) -> facts.Saved:
+    return facts.Saved(wall_time=1.0, step=step, training=0, callback="ModelCheckpoint")
+
+
+def test_validation_that_turned_while_training_improved():
+    verdict = found(RULE, run(TURNS))
+
+    assert verdict is not None
+    assert (verdict.severity, verdict.detail) == ("warning", "past_best")
+    assert verdict.cause_at.epoch == 3
+    assert verdict.headline.startswith(
+        "Overfitting since epoch 3: val_loss rose by 100"
+    )
+    assert verdict.fixes[0].title == "Keep the weights of epoch 3"
+
+
+def test_a_loss_that_doubled_is_a_problem_even_if_accuracy_gained():
+    told = run(
+        [0.7, 0.6, 0.7, 0.9, 1.1, 1.3, 1.5, 1.7, 1.9, 2.1],
+        metrics={"val_accuracy": [0.5] * 5 + [0.55] * 5},
+    )
+
+    assert is_alarm(RULE, told)
+
+
+def test_a_checkpoint_of_every_epoch_undoes_nothing():
+    told = run(TURNS, more=[saved(50 * n) for n in range(1, 11)])
+
+    assert is_alarm(RULE, told)
+
+
+class TestIsNoAlarm:
+    def test_early_stopping_watched(self):
+        told = run(TURNS, settings={"callbacks": "History, EarlyStopping"})
+
+        assert not is_alarm(RULE, told)
+
+    def test_only_the_best_epoch_was_saved(self):
+        told = run(TURNS, more=[saved(50), saved(100), saved(150)])
+
+        assert not is_alarm(RULE, told)
+
+    def test_accuracy_that_still_gains(self):
+        val = [0.7, 0.62, 0.6, 0.62, 0.65, 0.7, 0.74, 0.78, 0.8, 0.82]
+        gains = [0.6, 0.65, 0.7, 0.71, 0.73, 0.74, 0.75, 0.76, 0.77, 0.78]
+
+        assert not is_alarm(RULE, run(val, metrics={"val_accuracy": gains}))
+
+
+class TestSeesNothing:
+    def test_in_a_small_rise(self):
+        val = [0.7, 0.62, 0.6, 0.61, 0.62, 0.62, 0.63, 0.64, 0.66, 0.67]
+
+        assert found(RULE, run(val)) is None
+
+    def test_in_noise(self):
+        val = [0.7, 0.6, 0.9, 0.62, 0.95, 0.61, 0.9, 0.62, 0.61, 0.9]
+
+        assert found(RULE, run(val)) is None
+
+    def test_where_both_losses_rise(self):
+        assert found(RULE, run(TURNS, loss=TURNS)) is None
+
+    def test_in_few_epochs(self):
+        assert found(RULE, run([0.6, 0.9, 1.2], loss=[0.5, 0.2, 0.1])) is None
+
+    def test_in_the_last_two_epochs(self):
+        val = [0.9, 0.8, 0.7, 0.65, 0.62, 0.61, 0.6, 0.59, 0.8, 0.9]
+
+        assert found(RULE, run(val)) is None
+
+    def test_without_validation(self):
+        assert found(RULE, training(metrics={"loss": FALLS})) is None
+
+    def test_in_losses_below_zero_or_bad_numbers(self):
+        nan = float("nan")
+
+        assert found(RULE, run([-1.0 * v for v in TURNS])) is None
+        assert found(RULE, run([nan] * 10)) is None
+        assert found(RULE, run(TURNS, loss=[nan] * 10)) is None

@@ -1,0 +1,161 @@
+"""Weights that stand still are told from those frozen, warmed up or decayed."""
+
+import dataclasses
+
+from tb_health_plugin.diagnosis.rules.weights_not_updated import RULE
+from tb_health_plugin.diagnosis.verdict import NotMeasured, Verdict
+from tb_health_plugin.events import facts
+from tests.diagnosis.rules import networks as net
+from tests.diagnosis.rules.histories import START, ask, run_started
+
+FROZEN = tuple({**layer, "trainable": False} for layer in net.LAYERS)
+
+
+def found(*told: facts.Fact) -> Verdict | None:
+    outcome = ask(RULE, run_started(), *told)
+    assert outcome is None or isinstance(outcome, Verdict)
+    return outcome
+
+
+def test_nothing_is_trainable():
+    said = facts.ProgramSaid(
+        wall_time=START, message="The model does not have any trainable weights."
+    )
+
+    verdict = found(net.started(FROZEN), said, *net.epochs(net.STANDS))
+
+    assert verdict is not None
+    assert (verdict.detail, verdict.confidence) == ("nothing_trainable", "proven")
+    assert verdict.severity == "critical"
+    assert len(verdict.evidence) == 3
+
+
+def test_no_variable_ever_changes():
+    told = net.looks(updates=0.0, loss=1.0)
+
+    verdict = found(net.started(), *told, *net.epochs(net.STANDS))
+
+    assert verdict is not None
+    assert (verdict.detail, verdict.severity) == ("all", "critical")
+    assert verdict.headline.startswith("None of the 6 variables changed")
+
+
+def test_some_have_gradients_and_never_change():
+    told = net.looks(updates=[0.0, 0.004, 0.004])
+
+    verdict = found(net.started(), *told, *net.epochs(net.LEARNS))
+
+    assert verdict is not None
+    assert (verdict.detail, verdict.severity) == ("some", "warning")
+    assert verdict.place["layer"] == "one"
+
+
+def varied(epochs: int, *, last: float = 3.0) -> list[facts.EpochEnded]:
+    """Epochs whose batches differ; `last` is the last loss of the last epoch."""
+    profile = (1.0, 2.0, 1.5, 2.5, 1.2, 2.2, 1.7)
+    return [
+        dataclasses.replace(
+            epoch,
+            metrics={"loss": 1.9 if last == 3.0 else 1.9 - 0.01 * number},
+            loss_profile=(*profile, last if number == epochs - 1 else 3.0),
+        )
+        for number, epoch in enumerate(net.epochs([1.9] * epochs))
+    ]
+
+
+def test_losses_that_repeat_to_the_last_digit():
+    verdict = found(net.started(), *varied(4))
+
+    assert verdict is not None
+    assert (verdict.detail, verdict.confidence) == ("all", "likely")
+    assert "in all 4 epochs" in verdict.headline
+
+
+def test_a_loop_that_updates_a_copy_of_the_model():
+    told = [
+        dataclasses.replace(look, gradient_norms=())
+        for look in net.looks(updates=[0.0, 0.0, 0.004], has_gradient=[net.NAN] * 3)
+    ]
+    started = net.started(train_step="custom")
+
+    verdict = found(started, *told, *net.epochs(net.STANDS))
+
+    assert verdict is not None
+    assert verdict.detail == "some"
+
+
+class TestStaysSilent:
+    def test_losses_that_differ_in_one_batch(self):
+        outcome = ask(RULE, run_started(), net.started(), *varied(4, last=2.9))
+
+        assert isinstance(outcome, NotMeasured)
+
+    def test_a_loss_that_no_batch_changes(self):
+        """The loss does not depend on the model: another rule's case."""
+        outcome = ask(RULE, run_started(), net.started(), *net.epochs(net.STANDS))
+
+        assert isinstance(outcome, NotMeasured)
+
+    def test_weights_that_change(self):
+        assert found(net.started(), *net.looks(), *net.epochs(net.STANDS)) is None
+
+    def test_a_base_frozen_on_purpose(self):
+        layers = (FROZEN[0], FROZEN[1], net.LAYERS[2])
+        told = net.looks(updates=[0.0, 0.0, 0.004])
+
+        assert found(net.started(layers), *told, *net.epochs(net.LEARNS)) is None
+
+    def test_a_warm_up_from_zero(self):
+        told = [
+            *net.looks((0, 1, 3), updates=0.0, rate=0.0),
+            *net.looks((10, 30), updates=0.001),
+        ]
+
+        assert found(net.started(), *told, *net.epochs(net.LEARNS)) is None
+
+    def test_a_rate_that_decayed_to_zero(self):
+        told = [*net.looks((0, 1)), *net.looks((100, 200, 300), updates=0.0, rate=0.0)]
+
+        assert found(net.started(), *told, *net.epochs(net.LEARNS)) is None
+
+    def test_gradients_that_are_collected_over_steps(self):
+        """No look fell on a step that applied them, but the weights did change."""
+        told = [
+            net.look(step, updates=0.0, weights=4.0 + 0.01 * step)
+            for step in (0, 1, 3, 10, 30)
+        ]
+
+        assert found(net.started(), *told, *net.epochs(net.LEARNS)) is None
+
+    def test_steps_that_loss_scaling_skipped(self):
+        told = net.looks(updates=0.0, gradients=float("inf"))
+
+        assert found(net.started(), *told, *net.epochs(net.STANDS)) is None
+
+    def test_a_loop_that_trains_only_its_head(self):
+        told = net.looks(
+            updates=[0.0, 0.0, 0.004],
+            has_gradient=[net.NAN, net.NAN, 1],
+            gradients=[net.NAN, net.NAN, 0.5],
+        )
+
+        assert found(net.started(), *told, *net.epochs(net.LEARNS)) is None
+
+    def test_gradients_that_rest_beside_learning_in_a_step_of_its_own(self):
+        told = net.looks(updates=[0.0, 0.0, 0.004], has_gradient=[net.NAN, 0, 1])
+        started = net.started(train_step="custom")
+        quiet = [dataclasses.replace(look, gradient_norms=()) for look in told]
+
+        assert found(started, *quiet, *net.epochs(net.LEARNS)) is None
+
+    def test_gradients_too_small_for_float32(self):
+        told = net.looks(updates=[0.0, 0.004, 0.004], gradients=[1e-9, 0.5, 0.5])
+
+        assert found(net.started(), *told, *net.epochs(net.STANDS)) is None
+
+    def test_a_model_that_trains_what_it_does_not_list(self):
+        assert found(net.started(FROZEN), *net.epochs(net.LEARNS)) is None
+
+    def test_nothing_recorded(self):
+        assert found() is None
+        assert found(net.started()) is None

@@ -1,0 +1,201 @@
+"""Last layer, loss and targets must belong together; odd pairs that work are fine."""
+
+import pytest
+
+from tb_health_plugin.diagnosis.rules.wrong_output_loss import RULE
+from tests.diagnosis.rules.outcomes import (
+    found,
+    is_alarm,
+    labels,
+    numbers,
+    training,
+)
+
+ZERO_ONE = labels({0.0: 16, 1.0: 16}, (32, 1))
+CLASSES = labels({0.0: 10, 1.0: 11, 2.0: 11})
+
+
+def test_a_softmax_over_one_unit():
+    told = training(
+        loss="binary_crossentropy",
+        activation="softmax",
+        target=ZERO_ONE,
+        metrics={"loss": [0.7, 0.5, 0.4], "accuracy": [0.49, 0.49, 0.49]},
+    )
+
+    verdict = found(RULE, told)
+
+    assert verdict is not None
+    assert (verdict.detail, verdict.severity) == ("softmax_of_one", "critical")
+    assert verdict.confidence == "proven"
+    assert verdict.place == {"layer": "out"}
+    assert "same in all 3 epochs" in verdict.evidence[1].text
+    assert 'Dense(1, activation="sigmoid")' in (verdict.fixes[0].code or "")
+
+
+def test_a_loss_for_classes_on_one_unit():
+    told = training(
+        loss="categorical_crossentropy",
+        activation="sigmoid",
+        target=ZERO_ONE,
+        metrics={"loss": [0.0, 0.0], "accuracy": [0.5, 0.5]},
+    )
+
+    verdict = found(RULE, told)
+
+    assert verdict is not None
+    assert verdict.detail == "one_unit_for_classes"
+    assert "no_gradient" in verdict.explains
+
+
+def test_class_numbers_beside_probabilities():
+    told = training(
+        loss="mse",
+        activation="softmax",
+        units=3,
+        target=labels({0.0: 10, 1.0: 11, 2.0: 11}, (32, 1)),
+    )
+
+    verdict = found(RULE, told)
+
+    assert verdict is not None
+    assert verdict.detail == "class_numbers"
+    assert "sparse_categorical_crossentropy" in (verdict.fixes[0].code or "")
+
+
+@pytest.mark.parametrize("activation", ["linear", "relu", "tanh"])
+def test_raw_scores_read_as_probabilities(activation):
+    told = training(
+        loss="sparse_categorical_crossentropy",
+        activation=activation,
+        units=3,
+        target=CLASSES,
+        metrics={"loss": [8.0, 6.0, 5.0, 4.0, 3.0], "accuracy": [0.3] * 5},
+        looks=[{"output_minimums": (-3.0,), "output_maximums": (4.0,)}],
+    )
+
+    verdict = found(RULE, told)
+
+    assert verdict is not None
+    assert verdict.detail == "scores_as_probabilities"
+    assert (verdict.severity, verdict.confidence) == ("warning", "proven")
+    assert "-3 to 4" in verdict.evidence[1].text
+
+
+@pytest.mark.parametrize(
+    ("activation", "target"),
+    [
+        ("relu", numbers(0.0, 1.0)),
+        ("sigmoid", numbers(40.0, 10.0)),
+        ("tanh", numbers(0.0, 5.0)),
+        ("sigmoid", labels({-1.0: 16, 1.0: 16}, (32, 1))),
+    ],
+)
+def test_targets_that_the_last_activation_cannot_reach(activation, target):
+    verdict = found(RULE, training(activation=activation, target=target))
+
+    assert verdict is not None
+    assert verdict.detail == "out_of_reach"
+    assert verdict.confidence == "proven"
+
+
+def test_several_labels_per_row_are_a_hint_where_it_learns():
+    target = labels({0.0: 80, 1.0: 80}, (32, 5))
+    told = training(
+        loss="categorical_crossentropy", activation="softmax", units=5, target=target
+    )
+
+    verdict = found(RULE, told)
+
+    assert verdict is not None
+    assert (verdict.detail, verdict.severity) == ("several_labels", "info")
+
+
+class TestLeavesAlone:
+    @pytest.mark.parametrize(
+        ("loss", "activation", "units", "target"),
+        [
+            ("binary_crossentropy", "sigmoid", 1, ZERO_ONE),
+            ("sparse_categorical_crossentropy", "softmax", 3, CLASSES),
+            ("BinaryCrossentropy(from_logits=True)", "linear", 1, ZERO_ONE),
+            # Keras finds the logits behind these itself, and warns.
+            ("BinaryCrossentropy(from_logits=True)", "sigmoid", 1, ZERO_ONE),
+            ("mse", "linear", 1, numbers(0.0, 1.0)),
+            ("mse", "tanh", 1, numbers(0.5, 0.15)),
+            ("mse", "relu", 1, numbers(5.0, 1.0)),
+            ("mse", "sigmoid", 1, ZERO_ONE),
+            ("binary_crossentropy", "softmax", 3, labels({0.0: 64, 1.0: 32}, (32, 3))),
+            (
+                "categorical_crossentropy",
+                "sigmoid",
+                3,
+                labels({0.0: 64, 1.0: 32}, (32, 3)),
+            ),
+        ],
+    )
+    def test_pairs_that_work(self, loss, activation, units, target):
+        told = training(
+            loss=loss,
+            activation=activation,
+            units=units,
+            target=target,
+            metrics={"loss": [0.9, 0.5, 0.3, 0.2, 0.1]},
+        )
+
+        assert found(RULE, told) is None
+
+    def test_raw_scores_that_became_probabilities(self):
+        told = training(
+            loss="binary_crossentropy",
+            target=ZERO_ONE,
+            metrics={"loss": [1.0, 0.6, 0.3, 0.2, 0.1], "accuracy": [0.9] * 5},
+        )
+
+        assert found(RULE, told) is None
+
+    def test_raw_scores_with_a_good_loss_for_all_that(self):
+        told = training(
+            loss="binary_crossentropy",
+            target=ZERO_ONE,
+            metrics={"loss": [1.0, 0.6, 0.3, 0.15, 0.1], "accuracy": [0.97] * 5},
+            looks=[{"output_minimums": (-0.2,), "output_maximums": (1.1,)}],
+        )
+
+        assert found(RULE, told) is None
+
+    def test_a_few_targets_beyond_the_range(self):
+        target = numbers(0.5, 0.2, minimum=-0.1, maximum=1.3)
+
+        assert found(RULE, training(activation="sigmoid", target=target)) is None
+
+    def test_an_activation_of_the_program(self):
+        told = training(
+            activation="relu", target=numbers(0.0, 1.0), output={"is_custom": True}
+        )
+
+        assert found(RULE, told) is None
+
+    def test_a_layer_that_is_only_the_one_made_last(self):
+        told = training(
+            activation="softmax", target=ZERO_ONE, settings={"model": "Attention"}
+        )
+
+        assert found(RULE, told) is None
+
+    def test_a_step_of_the_program(self):
+        told = training(
+            loss="categorical_crossentropy",
+            activation="sigmoid",
+            target=ZERO_ONE,
+            settings={"train_step": "custom"},
+        )
+
+        assert found(RULE, told) is None
+
+    def test_several_outputs(self):
+        from tests.diagnosis.rules.outcomes import layer
+
+        other = layer("other", activation="softmax", units=1, is_output=True)
+        told = training(activation="softmax", target=ZERO_ONE, hidden=[other])
+
+        assert not is_alarm(RULE, told)

@@ -1,0 +1,108 @@
+"""Aborts that have a cause, and aborts that are all there is."""
+
+import signal
+
+import numpy as np
+import pytest
+
+from tb_health_plugin.diagnosis.story import tell
+from tb_health_plugin.diagnosis.verdict import Story
+from tb_health_plugin.events import facts
+from tb_health_plugin.reading.liveness import Life
+from tb_health_plugin.reading.run_history import Attempt
+
+GONE = Life(alive=False, because="Process 1 is gone.")
+NO_THREAD = (
+    "2026-01-01 F external/local_tsl/tsl/platform/default/env.cc:74] Check failed: "
+    "ret == 0 (11 vs. 0)Thread tf_data_private_threadpool creation via "
+    "pthread_create() failed.\nAborted (core dumped)\n"
+)
+
+
+def story(number: int = signal.SIGABRT, output: str | None = None, **columns) -> Story:
+    attempt = Attempt("a")
+    if columns:
+        attempt.samples.append(
+            {
+                "wall_time": np.asarray([1.0, 2.0, 3.0]),
+                **{name: np.asarray(values) for name, values in columns.items()},
+            }
+        )
+    attempt.add(facts.RunStarted(wall_time=1.0, pid=1))
+    attempt.add(facts.TrainingStarted(wall_time=2.0, training=0, planned_epochs=3))
+    attempt.add(
+        facts.ProcessEnded(
+            wall_time=9.0, step=1_234, signal=int(number), output_tail=output
+        )
+    )
+    return tell(attempt, GONE)
+
+
+def test_no_thread_could_be_made():
+    told = story(output=NO_THREAD)
+
+    assert (told.verdict.id, told.verdict.detail) == ("handle_limit", "threads")
+    assert told.verdict.confidence == "possible"
+    assert "pthread_create" in told.verdict.evidence[0].text
+
+
+def test_the_kernel_refused_threads():
+    told = story(
+        cgroup_pids_used=[50.0, 90.0, 100.0],
+        cgroup_pids_limit=[100.0] * 3,
+        cgroup_pids_denied=[0.0, 0.0, 3.0],
+    )
+
+    assert (told.verdict.id, told.verdict.detail) == ("handle_limit", "threads")
+
+
+def test_both_together_prove_it():
+    told = story(output=NO_THREAD, cgroup_pids_denied=[0.0, 0.0, 1.0])
+
+    assert told.verdict.confidence == "proven"
+
+
+def test_no_memory():
+    told = story(
+        output="terminate called after throwing an instance of 'std::bad_alloc'\n"
+        "  what():  std::bad_alloc\n"
+    )
+
+    assert told.verdict.id == "alloc_failure"
+
+
+def test_no_file():
+    told = story(
+        process_fds=[100.0, 200.0, 256.0], process_fd_limit=[256.0, 256.0, 256.0]
+    )
+
+    assert (told.verdict.id, told.verdict.detail) == ("handle_limit", "files")
+
+
+@pytest.mark.parametrize(
+    ("number", "output"),
+    [
+        (signal.SIGABRT, None),
+        (signal.SIGABRT, "free(): double free detected in tcache 2\n"),
+        (signal.SIGSEGV, "terminate called after std::bad_alloc"),
+        (signal.SIGBUS, NO_THREAD),
+    ],
+)
+def test_a_plain_crash(number: int, output: str | None):
+    assert story(number, output).verdict.id == "native_crash"
+
+
+def test_a_crash_far_from_every_limit():
+    told = story(
+        cgroup_pids_used=[50.0, 51.0, 52.0],
+        cgroup_pids_limit=[100.0] * 3,
+        cgroup_pids_denied=[4.0, 4.0, 4.0],
+        process_fds=[20.0, 20.0, 20.0],
+        process_fd_limit=[256.0] * 3,
+    )
+
+    assert told.verdict.id == "native_crash"
+
+
+def test_a_kill_is_none():
+    assert story(signal.SIGKILL, NO_THREAD).verdict.id == "killed_outside"
