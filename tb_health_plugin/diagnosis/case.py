@@ -145,10 +145,9 @@ def finite(values: Sequence[float]) -> list[float]:
 
 
 def _trainings(attempt: Attempt) -> Iterator[Training]:
-    started = sorted(
-        attempt.all(facts.TrainingStarted), key=lambda s: (s.training or 0, s.wall_time)
-    )
-    for one in started:
+    # A start is told again when more is known: a model may be built by its first step.
+    latest = {one.training: one for one in attempt.all(facts.TrainingStarted)}
+    for one in sorted(latest.values(), key=lambda s: (s.training or 0, s.wall_time)):
 
         def of(
             kind: type[F], number: int | None = one.training, attempt: Attempt = attempt

@@ -1,5 +1,6 @@
 """Everything known about one run: the only thing a diagnosis may look at."""
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
@@ -71,7 +72,9 @@ class Attempt:
         steps = [f.step for found in self._by_kind.values() for f in found]
         samples = self.samples.column("step")
         if self.samples.has("step"):
-            steps.append(int(max(s for s in samples[-2:].tolist() if s == s)))
+            # The very last ones may not have been measured.
+            known = (s for s in samples[-2:].tolist() if math.isfinite(s))
+            steps.append(int(max(known, default=0.0)))
         return max(steps, default=0)
 
     def _times(self) -> list[float]:

@@ -169,6 +169,17 @@ class TestRanking:
         assert [one.headline for one in story.findings] == [better.headline]
 
 
+def test_a_start_that_is_told_again_is_one_training():
+    attempt = Attempt("a")
+    known = dataclasses.replace(BEGUN, trainable_parameters=5)
+    for fact in (START, BEGUN, known, DONE):
+        attempt.add(fact)
+
+    (training,) = Case(attempt, GONE, judge(attempt, GONE)).trainings
+
+    assert training.started.trainable_parameters == 5
+
+
 class TestEveryRule:
     def test_ids_are_different(self):
         ids = [one.id for one in all_rules()]

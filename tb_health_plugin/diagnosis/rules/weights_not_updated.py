@@ -78,7 +78,8 @@ def _nothing_trains(training: Training) -> bool:
     variables = training.started.variables
     if not variables:
         return False
-    if training.started.trainable_parameters not in (0, None):
+    # A model that is not built yet has no number of them, but may have variables.
+    if training.started.trainable_parameters != 0:
         return False
     return all(variable.trainable is False for variable in variables)
 
