@@ -13,6 +13,7 @@ from tensorboard.compat.proto.summary_pb2 import Summary
 
 from tb_health_plugin.events import codec, facts
 from tb_health_plugin.events.framing import frame
+from tb_health_plugin.events.spare_room import reserve
 
 
 def encode_event(summary: Summary, wall_time: float, step: int = 0) -> bytes:
@@ -37,10 +38,13 @@ class EventFile:
     Args:
         path: Where to make it. There must be no file yet.
         now: The time of its first record.
+        spare_bytes: Room to keep ahead, for what must be written to a full disk.
     """
 
-    def __init__(self, path: Path, *, now: float) -> None:
+    def __init__(self, path: Path, *, now: float, spare_bytes: int = 0) -> None:
         self.path = path
+        self._spare_bytes = spare_bytes
+        self._reserved = 0
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
         self._fd = os.open(path, flags | getattr(os, "O_CLOEXEC", 0), 0o666)
         self._size = 0
@@ -75,17 +79,35 @@ class EventFile:
     def append_raw(self, event: bytes, *, sync: bool = False) -> None:
         """Appends an encoded event; a half-written one is taken back."""
         data = frame(event)
+        self._keep_room(len(data))
         written = 0
         try:
             while written < len(data):
                 written += os.write(self._fd, data[written:])
         except OSError:
             if written:
+                # This gives reserved room away, too.
                 os.ftruncate(self._fd, self._size)
+                self._reserved = 0
             raise
         self._size += written
         if sync:
             os.fsync(self._fd)
 
     def close(self) -> None:
-        os.close(self._fd)
+        try:
+            if self._reserved > self._size:
+                os.ftruncate(self._fd, self._size)
+        finally:
+            os.close(self._fd)
+
+    def _keep_room(self, coming: int) -> None:
+        """Half of the spare room is left at any time, and then it is made whole."""
+        ahead = self._reserved - self._size - coming
+        if self._spare_bytes and ahead < self._spare_bytes // 2:
+            length = self._spare_bytes + coming
+            if reserve(self._fd, self._size, length):
+                self._reserved = self._size + length
+            elif not self._reserved:
+                # The system cannot do it here: it need not be asked again.
+                self._spare_bytes = 0

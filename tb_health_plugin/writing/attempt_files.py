@@ -11,6 +11,8 @@ from tb_health_plugin.events.sample_file import SampleFile
 
 # A file of samples holds one day, so that no file grows without end.
 SAMPLE_FILE_SECONDS = 86_400.0
+# Room for the last facts of a run that filled its disk: an end with its stacks, twice.
+SPARE_BYTES = 256 << 10
 
 
 class AttemptFiles:
@@ -47,42 +49,50 @@ class AttemptFiles:
         self._files_made = 0
 
     def ensure_open(self, now: float) -> None:
-        """Makes sure that there are files to write to.
+        """Makes sure that there is a file for facts.
 
         Raises:
-            OSError: They cannot be made.
+            OSError: It cannot be made.
         """
         if self._records is not None and not self._records.path.exists():
             # Somebody removed the directory: writing on would go nowhere.
             self.abandon()
         if self._records is None:
             self._directory.mkdir(parents=True, exist_ok=True)
-            self._records = EventFile(self._free_path("records"), now=now)
+            self._records = EventFile(
+                self._free_path("records"), now=now, spare_bytes=SPARE_BYTES
+            )
             self._records.append_raw(self._start, sync=True)
             if self._files_made and self.training:
                 self._records.append_raw(self.training)
             self._files_made += 1
+
+    def append_sample(self, now: float, numbers: Mapping[str, float]) -> None:
+        """Appends a sample, to a new file if need be.
+
+        Raises:
+            OSError: It cannot be written; facts still may be.
+        """
         if self._samples is not None and now >= self._roll_at:
             self._samples.close()
             self._samples = None
         if self._samples is None:
-            self._samples = SampleFile(
-                self._free_path("samples"),
-                self._columns,
-                period_seconds=self._period_seconds,
-                now=now,
-            )
+            self._samples = self._new_samples(now)
             self._roll_at = now + SAMPLE_FILE_SECONDS
+        self._samples.append(
+            now, [numbers.get(column, NOT_MEASURED) for column in self._columns]
+        )
 
     def append(self, event: bytes, *, sync: bool = False) -> None:
         assert self._records is not None
         self._records.append_raw(event, sync=sync)
 
-    def append_sample(self, now: float, numbers: Mapping[str, float]) -> None:
-        assert self._samples is not None
-        self._samples.append(
-            now, [numbers.get(column, NOT_MEASURED) for column in self._columns]
-        )
+    def abandon_samples(self) -> None:
+        """Gives the file of samples up; the next sample makes a new one."""
+        with contextlib.suppress(OSError):
+            if self._samples is not None:
+                self._samples.close()
+        self._samples = None
 
     def abandon(self) -> None:
         """Gives the open files up; the next `ensure_open` makes new ones."""
@@ -94,6 +104,17 @@ class AttemptFiles:
         for file in (self._records, self._samples):
             if file is not None:
                 file.close()
+
+    def _new_samples(self, now: float) -> SampleFile:
+        path = self._free_path("samples")
+        try:
+            return SampleFile(
+                path, self._columns, period_seconds=self._period_seconds, now=now
+            )
+        except OSError:
+            # A full disk may have room for a name, and for one more with every try.
+            path.unlink(missing_ok=True)
+            raise
 
     def _free_path(self, kind: str) -> Path:
         taken = [

@@ -55,6 +55,8 @@ class Scribe:
         self._failing_since: float | None = None
         self._retry_at = 0.0
         self._failure = ""
+        self._samples_failing_since: float | None = None
+        self._samples_retry_at = 0.0
         watched = Watched(pid=terms.pid, logdir=Path(terms.logdir))
         collectors, missing = available_collectors(watched)
         self._schedule = Schedule(collectors, changed=self._collector_changed)
@@ -96,10 +98,11 @@ class Scribe:
                 event, sync = self._kept[0]
                 self._files.append(event, sync=sync)
                 self._kept.popleft()
-            if sample:
-                self._files.append_sample(now, self.numbers)
         except Exception as error:  # noqa: BLE001 - tried again later
             self._broken(error, now)
+            return
+        if sample:
+            self._write_sample(now)
 
     def close(self) -> None:
         self._files.abandon()
@@ -120,6 +123,37 @@ class Scribe:
             numbers["data_waited_seconds"] = progress.wait_seconds
         return numbers
 
+    def _write_sample(self, now: float) -> None:
+        """On a full disk samples fail first: facts have room of their own."""
+        if now < self._samples_retry_at:
+            return
+        try:
+            self._files.append_sample(now, self.numbers)
+        except Exception as error:  # noqa: BLE001 - tried again later
+            self._samples_retry_at = now + RETRY_SECONDS
+            self._files.abandon_samples()
+            if self._samples_failing_since is None:
+                self._samples_failing_since = now
+                why = f"{type(error).__name__}: {error}"
+                self._say("samples, for now", why)
+                self._tell_samples(now, why, resumed=False)
+            return
+        if self._samples_failing_since is not None:
+            self._tell_samples(now, "the disk works again", resumed=True)
+            self._samples_failing_since = None
+
+    def _tell_samples(self, now: float, why: str, *, resumed: bool) -> None:
+        self.write(
+            facts.RecordingStopped(
+                wall_time=now,
+                step=self.step,
+                what="samples",
+                why=why,
+                began_at=self._samples_failing_since,
+                resumed=resumed,
+            )
+        )
+
     def _broken(self, error: Exception, now: float) -> None:
         self._retry_at = now + RETRY_SECONDS
         self._files.abandon()
@@ -132,7 +166,7 @@ class Scribe:
         return facts.RecordingStopped(
             wall_time=now,
             step=self.step,
-            what="samples",
+            what="facts and samples",
             why=self._failure,
             began_at=self._failing_since,
             resumed=True,

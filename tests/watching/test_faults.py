@@ -137,7 +137,7 @@ class TestAFullDisk:
     def small_disk(self, tmp_path: Path):
         disk = tmp_path / "disk"
         disk.mkdir()
-        mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(disk)]
+        mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)]
         if subprocess.run(mount, capture_output=True, check=False).returncode:
             pytest.skip("only root may mount a small disk")
         yield disk
@@ -149,23 +149,45 @@ class TestAFullDisk:
         training = Training(small_disk)
         training.step()
         training.watcher()
-        filler = small_disk / "filler"
-        with filler.open("wb", buffering=0) as file, contextlib.suppress(OSError):
-            while True:
-                file.write(bytes(1_024))
+        filler = fill(small_disk)
         before = training.step()
         # Long enough for more samples than the last page of their file has room for.
         training.skip(4_000)
         filler.unlink()
         wait_until(
-            lambda: training.skip(50) and read(small_disk).all(facts.RecordingStopped)
+            lambda: (
+                training.skip(50)
+                and len(read(small_disk).all(facts.RecordingStopped)) == 2
+            )
         )
         said, errors = training.end()
 
         attempt = wait_for_end(small_disk)
-        (gap,) = attempt.all(facts.RecordingStopped)
+        gap, back = attempt.all(facts.RecordingStopped)
         assert "No space left" in gap.why
-        assert gap.resumed
+        assert (gap.resumed, back.resumed) == (False, True)
         assert attempt.last_step >= said > before
         assert errors.count("Training Health stopped recording") == 1
         assert "No space left" in errors
+
+    def test_the_end_is_told_on_a_disk_that_stays_full(self, small_disk: Path):
+        training = Training(small_disk)
+        training.step()
+        training.watcher()
+        fill(small_disk)
+        training.skip(4_000)
+        said, _ = training.end()
+
+        attempt = wait_for_end(small_disk)
+        assert attempt.last_step >= said
+        assert attempt.last(facts.ProcessEnded) is not None
+        (gap,) = attempt.all(facts.RecordingStopped)
+        assert "No space left" in gap.why
+
+
+def fill(disk: Path) -> Path:
+    filler = disk / "filler"
+    with filler.open("wb", buffering=0) as file, contextlib.suppress(OSError):
+        while True:
+            file.write(bytes(1_024))
+    return filler

@@ -529,7 +529,9 @@ class TestKeras:
 
         assert done.returncode == 1
         assert b"keras_pickup" not in done.stderr
-        assert b"tb-health: Stopped by ValueError at step 8." in done.stderr
+        assert (
+            b"tb-health: The callback Stop raised ValueError at step 8." in done.stderr
+        )
         assert attempt.last(facts.RunEnded).line == 5
 
 
