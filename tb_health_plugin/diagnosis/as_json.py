@@ -93,7 +93,10 @@ def answer(history: RunHistory, story: Story) -> Answer:
     """The answer for the latest attempt of a run."""
     attempt = history.latest
     assert attempt is not None
-    verdict = story.verdict or _nothing_found(attempt, story)
+    verdict = story.verdict
+    is_fine = story.state == "finished" and story.severity == "info"
+    if verdict is None or is_fine:
+        verdict = _nothing_found(attempt, story)
     return {
         "schema_version": SCHEMA_VERSION,
         "engine_version": ENGINE_VERSION,

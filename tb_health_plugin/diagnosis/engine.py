@@ -113,7 +113,7 @@ def _retold(
     missing = tuple(missing)
     root = ranked[0] if ranked else None
     # What is only good to know must not speak for a run.
-    if root is None or (root.severity == "info" and root.id != _id(told.verdict)):
+    if root is None or root.severity == "info":
         return dataclasses.replace(told, findings=ranked, not_measured=missing)
     return dataclasses.replace(
         told,
@@ -124,7 +124,3 @@ def _retold(
         findings=ranked,
         not_measured=missing,
     )
-
-
-def _id(verdict: Verdict | None) -> str | None:
-    return verdict.id if verdict else None

@@ -29,3 +29,11 @@ def names(found: list[str], most: int = 3) -> str:
     if len(found) > 1:
         return f"{', '.join(found[:-1])} and {found[-1]}"
     return "".join(found)
+
+
+def cut(text: str, longest: int) -> str:
+    """A text that fits; a longer one ends after a whole word, and says so."""
+    if len(text) <= longest:
+        return text
+    whole = text[:longest].rsplit(" ", 1)[0]
+    return f"{whole.rstrip(' ,;:(')}…"

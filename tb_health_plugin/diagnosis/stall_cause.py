@@ -55,6 +55,10 @@ _FIXES = {
         title="Look for a loop that does not end",
         why="It computes and finishes nothing. The stack below shows the line.",
     ),
+    "call": Fix(
+        title="Give what this function waits for a time limit",
+        why="The step goes on only when it has returned.",
+    ),
     "unknown": Fix(
         title="Install py-spy where it trains, to see native frames",
         why="The Python stack alone does not say what it waits for.",
@@ -65,7 +69,18 @@ _FIXES = {
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """What a stall turns out to be."""
+    """What a stall turns out to be.
+
+    Attributes:
+        id: Of the verdict.
+        chip: Of the verdict.
+        detail: Of the verdict.
+        confidence: Of the verdict.
+        because: Of the verdict.
+        fix: What to do first.
+        evidence: More than the stall itself tells.
+        overrules: What the watcher took it for, on the spot, is not so.
+    """
 
     id: str
     chip: str
@@ -74,6 +89,7 @@ class Cause:
     because: str
     fix: Fix
     evidence: tuple[Evidence, ...] = ()
+    overrules: bool = False
 
 
 def cause_of(attempt: Attempt, stall: facts.Stalled) -> Cause:
@@ -98,6 +114,18 @@ def cause_of(attempt: Attempt, stall: facts.Stalled) -> Cause:
                     for who, one in zip(_THREADS, two, strict=True)
                 ),
             )
+    inside = _inside_the_step(attempt, stall)
+    if inside is not None:
+        return Cause(
+            *_OTHER,
+            "python_in_step",
+            "likely",
+            f"The step waits for {inside.function}() at {inside.file}, line "
+            f"{inside.line}: Python that the model or its loss calls. The batches come "
+            "from arrays, so no code of the program makes them.",
+            _FIXES["busy" if (stall.cpu_fraction or 0.0) >= _WORKS else "call"],
+            overrules=True,
+        )
     dead = _dead_child(attempt, stall)
     if dead is not None and waits_for in ("data", "lock", "unknown"):
         return Cause(
@@ -189,6 +217,28 @@ def _maker(stall: facts.Stalled) -> Frame | None:
         own = innermost_own_frame(other)
         if other is not trains and makes and own is not None:
             return own
+    return None
+
+
+def _inside_the_step(attempt: Attempt, stall: facts.Stalled) -> Frame | None:
+    """The line of a Python function that the graph of the step itself called.
+
+    TensorFlow calls such functions of a model and of a data pipeline alike. Only data
+    that lies in arrays is known to need none.
+    """
+    begun = attempt.last(facts.TrainingStarted)
+    if begun is None or begun.settings.get("data.kind") != "arrays":
+        return None
+    if stall.waits_for not in ("data", "unknown", "busy") or stall.phase != "training":
+        return None
+    threads = parse(stall.stacks or "")
+    trains = training_thread(threads)
+    for other in threads:
+        called = any(frame.file.endswith("/script_ops.py") for frame in other.frames)
+        if other is not trains and called:
+            own = innermost_own_frame(other)
+            if own is not None:
+                return own
     return None
 
 

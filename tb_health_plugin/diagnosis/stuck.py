@@ -6,7 +6,7 @@ from dataclasses import replace
 from tb_health_plugin.diagnosis import absent_peer, durations, endless, silence
 from tb_health_plugin.diagnosis.ending import Ending
 from tb_health_plugin.diagnosis.moments import is_under_way, last_end, stopped_at
-from tb_health_plugin.diagnosis.stall_cause import cause_of, place_of
+from tb_health_plugin.diagnosis.stall_cause import Cause, cause_of, place_of
 from tb_health_plugin.diagnosis.verdict import Evidence, Moment, State, Verdict
 from tb_health_plugin.events import facts
 from tb_health_plugin.events.python_stacks import Frame
@@ -134,14 +134,14 @@ def _verdict(attempt: Attempt, stall: facts.Stalled, headline: str) -> Verdict:
         cause_at=at,
         stopped_at=stopped_at(attempt),
         place=place,
-        evidence=(*_evidence(stall, frame, at), *seen.evidence),
+        evidence=(*_evidence(stall, frame, at, seen), *seen.evidence),
         fixes=(seen.fix,),
         chip=seen.chip,
     )
 
 
 def _evidence(
-    stall: facts.Stalled, frame: Frame | None, at: Moment
+    stall: facts.Stalled, frame: Frame | None, at: Moment, seen: Cause
 ) -> tuple[Evidence, ...]:
     silence = f"Nothing went on for {durations.words(stall.silent_seconds or 0)}"
     if stall.usual_seconds:
@@ -149,7 +149,7 @@ def _evidence(
             f"; in this run it usually takes {durations.precise(stall.usual_seconds)}"
         )
     found = [Evidence(text=f"{silence}.", at=at)]
-    if stall.because:
+    if stall.because and not seen.overrules:
         found.append(Evidence(text=stall.because, at=at))
     if stall.cpu_fraction is not None:
         text = f"Its processes used {stall.cpu_fraction:.0%} of a core in that time."

@@ -57,6 +57,20 @@ def test_a_run_of_a_few_steps_is_too_short_to_judge(logs, write_attempt):
     assert diagnose(logs)["verdict"]["id"] == "too_short"
 
 
+def test_a_training_that_failed_and_was_run_again_is_healthy(logs, write_attempt):
+    failed = facts.TrainingEnded(
+        wall_time=3.0, step=40, training=0, reason="raised", exception="ValueError"
+    )
+    again = facts.TrainingStarted(wall_time=4.0, training=1, planned_epochs=1)
+    done = facts.TrainingEnded(wall_time=5.0, step=80, training=1, epochs_done=1)
+    write_attempt("run", told=[START, BEGUN, failed, again, done])
+
+    answer = diagnose(logs)
+
+    assert answer["verdict"]["id"] == "healthy"
+    assert answer["headline"] == answer["verdict"]["headline"]
+
+
 def test_the_run_that_was_last_heard_of_is_meant(logs, write_attempt):
     write_attempt("old", told=[START, BEGUN, DONE])
     write_attempt("new", told=[START, BEGUN, RAISED, facts.Incident(wall_time=9.0)])

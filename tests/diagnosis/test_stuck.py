@@ -309,3 +309,46 @@ class TestALookAround:
         told = story(stalled("data"), left)
 
         assert (told.state, told.verdict.id) == ("ended_early", "input_hang")
+
+
+class TestPythonInsideTheStep:
+    """TensorFlow calls Python of a model and of a data pipeline in the same way."""
+
+    STACKS = (
+        "Python stacks of process 7, which trains\n\n"
+        "Thread 0x00007f01 (most recent call first):\n"
+        '  File "/home/me/loss.py", line 21 in matched\n'
+        '  File "/venv/lib/python3.11/site-packages/tensorflow/python/ops/script_ops.py'
+        '", line 269 in __call__\n\n'
+        "Current thread 0x00007f02 (most recent call first):\n"
+        '  File "/venv/lib/python3.11/site-packages/tensorflow/python/eager/execute.py"'
+        ", line 53 in quick_execute\n"
+        '  File "/venv/lib/python3.11/site-packages/keras/src/backend/tensorflow/'
+        'trainer.py", line 399 in fit\n'
+        '  File "/home/me/train.py", line 60 in <module>\n'
+    )
+    SAYS = "The step waits in native code, and a thread that makes batches stands."
+
+    def told(self, kind: str, **more) -> Story:
+        attempt = Attempt("a")
+        attempt.add(facts.RunStarted(wall_time=1.0, pid=7))
+        settings = {"data.kind": kind}
+        attempt.add(facts.TrainingStarted(wall_time=2.0, training=0, settings=settings))
+        fields = {"stacks": self.STACKS, "because": self.SAYS, **more}
+        attempt.add(stalled("data", **fields))
+        return tell(attempt, ALIVE)
+
+    def test_arrays_need_no_python_to_make_a_batch(self):
+        verdict = self.told("arrays").verdict
+
+        assert (verdict.id, verdict.detail) == ("compute_hang", "python_in_step")
+        assert verdict.place == {"file": "/home/me/loss.py", "line": 21}
+        assert "matched()" in verdict.because
+        assert all(one.text != self.SAYS for one in verdict.evidence)
+
+    @pytest.mark.parametrize("kind", ["tf.data", "generator", "PyDataset"])
+    def test_other_data_may_need_it(self, kind: str):
+        assert self.told(kind).verdict.id == "input_hang"
+
+    def test_validation_may_have_other_data(self):
+        assert self.told("arrays", phase="validation").verdict.id == "input_hang"

@@ -9,6 +9,8 @@ from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Verdict
 from tb_health_plugin.events import facts
 
 _INDEX = r"indices\[[\d, ]*\] = (?P<value>-?\d+) is not in \[0, (?P<size>\d+)\)"
+# As Keras words it. Such a callback never came to do its work.
+REFUSED_MONITOR = r"callback received monitor=(?P<metric>[\w/.-]+?),? "
 _NODE = re.compile(r"Detected at node '?\"?([\w/.-]+)")
 
 
@@ -33,9 +35,10 @@ def in_callback(raised: Raised) -> Ending | None:
         evidence=(*raised.evidence(), *_logs(raised)),
         fixes=(
             *_log_fix(raised),
+            *_monitor_fix(raised),
             Fix(
                 title=f"Mend {line}",
-                why=f"It said: {_said(raised)}. An exception in a callback ends the "
+                why=f"It said: {_said(raised)} An exception in a callback ends the "
                 "training, even if the callback only reports.",
             ),
         ),
@@ -45,7 +48,8 @@ def in_callback(raised: Raised) -> Ending | None:
 
 
 def _said(raised: Raised) -> str:
-    return (raised.said or raised.name)[:160].rstrip(".")
+    said = raised.in_short.rstrip(".")
+    return said if said.endswith("…") else f"{said}."
 
 
 def _metrics(raised: Raised) -> list[str]:
@@ -83,6 +87,34 @@ def _log_fix(raised: Raised) -> tuple[Fix, ...]:
     )
 
 
+def _monitor_fix(raised: Raised) -> tuple[Fix, ...]:
+    """It could not watch a metric: there is none of that name, or no direction."""
+    watched = re.search(REFUSED_MONITOR, raised.message)
+    found = _metrics(raised)
+    if not watched or not found:
+        return ()
+    metric = watched["metric"]
+    if metric in found:
+        return (
+            Fix(
+                title=f"Say whether a higher {metric} is better",
+                why="Keras cannot tell it from the name.",
+                code=f'monitor="{metric}", mode="max"  # or "min"',
+            ),
+        )
+    if metric.startswith("val_") and not any(n.startswith("val_") for n in found):
+        missing = " There was no validation."
+    else:
+        missing = ""
+    return (
+        Fix(
+            title="Watch a metric that the logs have",
+            why=f"There is no {metric!r}. They have {names(found, 6)}.{missing}",
+            code=f'monitor="{_nearest(metric, found)}"',
+        ),
+    )
+
+
 def _nearest(asked: str | None, found: list[str]) -> str:
     """The name that begins alike, else the first one that is no loss."""
     for name in found:
@@ -112,7 +144,7 @@ def anywhere(raised: Raised) -> Ending:
                 title=f"Begin at {raised.line_words}"
                 if raised.line_words
                 else "Read the traceback below",
-                why=f"It said: {_said(raised)}.",
+                why=f"It said: {_said(raised)}",
             ),
         ),
         chip="Error",

@@ -4,6 +4,7 @@ import re
 
 from tb_health_plugin.diagnosis.ending import Ending
 from tb_health_plugin.diagnosis.exceptions.raised import Raised, said_in
+from tb_health_plugin.diagnosis.figures import cut
 from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Verdict
 
 _ENDED_CLASSES = ("OutOfRangeError", "StopIteration", "StopAsyncIteration")
@@ -21,6 +22,7 @@ _CORRUPT = (
     r"|Could not parse example|Input size should match|inflate\(\) failed"
 )
 _LONGEST_HEADLINE = 100
+_LONGEST_SAID = 160
 _FILE = r"(/[^\s;:'\"]+\.\w+)"
 
 
@@ -114,7 +116,7 @@ def _fixes(raised: Raised, detail: str, said: str, path: str | None) -> tuple[Fi
         return (
             Fix(
                 title=f"Get {which} again, and compare its size or checksum",
-                why=f"It said: {said[:160]}",
+                why=f"It said: {cut(said, _LONGEST_SAID)}",
             ),
             Fix(
                 title="Skip what cannot be read, if losing it is all right",
@@ -125,12 +127,15 @@ def _fixes(raised: Raised, detail: str, said: str, path: str | None) -> tuple[Fi
         )
     if detail == "missing":
         return (
-            Fix(title=f"See whether {which} is there", why=f"It said: {said[:160]}"),
+            Fix(
+                title=f"See whether {which} is there",
+                why=f"It said: {cut(said, _LONGEST_SAID)}",
+            ),
         )
     line = raised.line_words or "the line in the traceback"
     return (
         Fix(
             title=f"Mend {line}, or the record it choked on",
-            why=f"It said: {said[:160]}",
+            why=f"It said: {cut(said, _LONGEST_SAID)}",
         ),
     )

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tb_health_plugin.diagnosis.figures import cut
 from tb_health_plugin.diagnosis.moments import stopped_at, where
 from tb_health_plugin.diagnosis.verdict import Evidence, Moment
 from tb_health_plugin.events import facts
@@ -21,7 +22,7 @@ _LAST_LINE = re.compile(
 )
 _LIBRARY = re.compile(
     r"/(site|dist)-packages/|/lib(64)?/python\d|/tb_health_plugin/|^<frozen|^<string>"
-    r"|__autograph_generated_file"
+    r"|__autograph_generated_file|\.pyx$"
 )
 # What TensorFlow and Keras put around a message.
 _AROUND = re.compile(
@@ -39,6 +40,8 @@ _ROOT_ERROR = re.compile(r"^\s*\(\d+\)\s+[A-Za-z_ ]+:\s*")
 # Messages are recorded up to 8 KiB. A longer one has its point at its end.
 _CUT_LENGTH = 8_000
 _LONGEST_SAID = 300
+# What it says again beside a fix: the evidence has all of it.
+_LONGEST_AGAIN = 160
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +132,11 @@ class Raised:
     def said(self) -> str:
         """What it says in one sentence, without what TensorFlow puts around it."""
         return said_in(self.whole) or said_in(self.message)
+
+    @property
+    def in_short(self) -> str:
+        """What it says, short enough to stand beside a fix."""
+        return cut(self.said or self.name, _LONGEST_AGAIN)
 
     @functools.cached_property
     def voices(self) -> tuple[Voice, ...]:

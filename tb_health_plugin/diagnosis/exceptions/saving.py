@@ -3,6 +3,7 @@
 import re
 
 from tb_health_plugin.diagnosis.ending import Ending
+from tb_health_plugin.diagnosis.exceptions.code import REFUSED_MONITOR
 from tb_health_plugin.diagnosis.exceptions.raised import Raised
 from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Verdict
 from tb_health_plugin.events import facts
@@ -19,7 +20,8 @@ _NAME = r"must end in|Invalid filepath extension|extension"
 _DENIED = (
     r"Permission denied|\[Errno 13\]|\[Errno 1\]|Read-only file system|\[Errno 30\]"
 )
-_ABSENT = r"No such file or directory|\[Errno 2\]|\[Errno 20\]|Not a directory"
+_NO_DIRECTORY = r"\[Errno 20\]|Not a directory"
+_ABSENT = r"No such file or directory|\[Errno 2\]"
 _BIG = r"\[Errno 27\]|File too large"
 _PLAIN = (
     r"not JSON serializable|cannot pickle|can't pickle|Unable to serialize|get_config"
@@ -30,6 +32,9 @@ _PLAIN = (
 def failed(raised: Raised) -> Ending | None:
     """Saving raised; None if this is something else."""
     saves = raised.passes(_SAVES) or raised.callback in _CALLBACKS
+    if re.search(REFUSED_MONITOR, raised.message):
+        # It was not asked to save yet: its settings are wrong.
+        return None
     if not saves or raised.passes(_LOADS):
         return None
     detail, fix = _kind(raised)
@@ -54,16 +59,21 @@ def failed(raised: Raised) -> Ending | None:
 
 
 def _kind(raised: Raised) -> tuple[str, Fix]:
-    said = f"It said: {raised.said[:160]}"
+    said = f"It said: {raised.in_short}"
     path = re.search(r"['\"](/[^'\"\n]+)['\"]", raised.whole)
     where = path[1] if path else "the path"
     if raised.find(_DENIED) or raised.is_a("PermissionError", "PermissionDeniedError"):
         return "permission", Fix(title=f"Allow writing to {where}", why=said)
-    if raised.find(_ABSENT) or raised.is_a("FileNotFoundError", "NotADirectoryError"):
+    if raised.find(_NO_DIRECTORY) or raised.is_a("NotADirectoryError"):
+        return "not_a_directory", Fix(
+            title=f"Save elsewhere, or move away the file in the way of {where}",
+            why=f"A part of that path is a file, not a directory. {said}",
+        )
+    if raised.find(_ABSENT) or raised.is_a("FileNotFoundError"):
         return "missing_directory", Fix(
             title="Make the directory before the training begins",
             why=said,
-            code=f'os.makedirs("{where}", exist_ok=True)' if path else None,
+            code=_make_directory(path[1]) if path else None,
         )
     if raised.find(_BIG):
         return "too_large", Fix(title="Raise the limit on the size of files", why=said)
@@ -82,6 +92,12 @@ def _kind(raised: Raised) -> tuple[str, Fix]:
             title="Use a metric in the name that the logs have", why=said
         )
     return "raised", Fix(title="Read the traceback below", why=said)
+
+
+def _make_directory(path: str) -> str:
+    """What makes the directory of a file, or the directory that was named itself."""
+    folder, _, name = path.rpartition("/")
+    return f'os.makedirs("{folder if folder and "." in name else path}", exist_ok=True)'
 
 
 def _saved(raised: Raised) -> tuple[Evidence, ...]:

@@ -209,6 +209,9 @@ def _headline(raised: Raised, detail: str, met: _Met | None, layer: str | None) 
         return f"Types do not fit {where}{ending}"
     if met is None:
         return f"Shapes do not fit {where}"
+    if met.kind == "targets" and met.one == met.other:
+        loss = raised.setting("loss") or "the loss"
+        return f"Targets {met.other} have a column per class; {loss} takes one number"
     if met.kind == "targets":
         return f"Targets {met.other} do not fit outputs {met.one} {where}"
     name = layer if layer and len(layer) <= _LONGEST_NAME else None
@@ -225,7 +228,7 @@ def _fixes(
         return (
             Fix(
                 title="Give the model numbers of one type",
-                why=f"It said: {raised.said[:120]}",
+                why=f"It said: {raised.in_short}",
                 code='x = np.asarray(x, dtype="float32")',
             ),
         )
@@ -252,7 +255,7 @@ def _fixes(
     fixes.append(
         Fix(
             title=f"Compare the shapes at {line}" if line else "Compare the shapes",
-            why=f"It said: {raised.said[:160]}",
+            why=f"It said: {raised.in_short}",
             code="print(model.input_shape, model.output_shape)",
         )
     )

@@ -79,3 +79,50 @@ def test_what_was_saved_before_is_told():
     assert told.verdict.evidence[-1].text == (
         "The last one that was saved is of step 900 (/mnt/out/a.keras)."
     )
+
+
+def test_the_directory_to_make_is_that_of_the_file():
+    told = raised(
+        "FileNotFoundError",
+        "[Errno 2] Unable to create file (name = '/mnt/out/run1/best.weights.h5')",
+        during="callback",
+        callback="ModelCheckpoint",
+    )
+
+    assert told.verdict.fixes[0].code == 'os.makedirs("/mnt/out/run1", exist_ok=True)'
+
+
+def test_a_file_in_the_way_is_not_cured_by_making_a_directory():
+    told = raised(
+        "NotADirectoryError",
+        "[Errno 20] Unable to create file (name = '/mnt/out/best.weights.h5', error "
+        "message = 'Not a directory', flags = 13, o_flags = 242, and much more that "
+        "does not fit beside a fix because it is so very long)",
+        during="callback",
+        callback="ModelCheckpoint",
+    )
+
+    fix = told.verdict.fixes[0]
+    assert told.verdict.detail == "not_a_directory"
+    assert "/mnt/out/best.weights.h5" in fix.title
+    assert fix.code is None
+    assert fix.why.endswith("…")
+
+
+def test_a_monitor_that_is_refused_is_an_error_of_the_callbacks_settings():
+    epoch = facts.EpochEnded(
+        wall_time=5.0, step=400, epoch=0, training=0, metrics={"loss": 1.0, "mae": 0.4}
+    )
+
+    told = raised(
+        "ValueError",
+        "ModelCheckpoint callback received monitor=val_mae, but Keras isn't able to "
+        "automatically determine whether that metric should be maximized.",
+        before=[epoch],
+        during="callback",
+        callback="ModelCheckpoint",
+    )
+
+    assert told.verdict.id == "callback_error"
+    assert told.verdict.fixes[0].code == 'monitor="mae"'
+    assert "There was no validation." in told.verdict.fixes[0].why

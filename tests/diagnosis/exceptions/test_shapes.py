@@ -271,3 +271,17 @@ def test_a_message_that_was_cut_is_read_to_its_end():
     told = raised("InvalidArgumentError", message[:8_192], text=text)
 
     assert told.verdict.id == "shape_mismatch"
+
+
+def test_one_hot_targets_for_a_loss_that_takes_numbers_are_told_apart():
+    told = raised(
+        "ValueError",
+        "Argument `output` must have rank (ndim) `target.ndim - 1`. Received: "
+        "target.shape=(32, 4), output.shape=(32, 4)",
+        settings={"loss": "sparse_categorical_crossentropy"},
+    )
+
+    assert told.headline == (
+        "Targets (32, 4) have a column per class; sparse_categorical_crossentropy "
+        "takes one number"
+    )
