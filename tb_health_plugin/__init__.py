@@ -11,15 +11,18 @@ if TYPE_CHECKING:
     from tb_health_plugin.recording.keras_callback import (
         HealthCallback as HealthCallback,
     )
+    from tb_health_plugin.recording.loops.watch import watch as watch
 
 __version__ = "0.1.0"
-__all__ = ["HealthCallback", "__version__", "summary"]
+__all__ = ["HealthCallback", "__version__", "summary", "watch"]
 
 
 def __getattr__(name: str) -> Any:
     if name == "HealthCallback":
         module = importlib.import_module("tb_health_plugin.recording.keras_callback")
         return module.HealthCallback
+    if name == "watch":
+        return importlib.import_module("tb_health_plugin.recording.loops.watch").watch
     if name == "summary":
         return importlib.import_module("tb_health_plugin.summary")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,18 +3,56 @@
 import os
 import threading
 import time
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Protocol
 
 from tb_health_plugin.events import facts
 from tb_health_plugin.events.attempt import new_attempt_directory
 from tb_health_plugin.recording.guard import Guard
 from tb_health_plugin.recording.process_end import ProcessEnd, on_process_end
+from tb_health_plugin.recording.program_said import Ears
 from tb_health_plugin.recording.recorder import PERIOD_SECONDS, Recorder
+from tb_health_plugin.recording.traces import ErrorWords
 
 # By log directory: whoever comes second for the same directory goes on with the
 # story instead of beginning another one.
 _attempts: dict[Path, "Attempt"] = {}
 _attempts_lock = threading.Lock()
+
+
+@dataclass(slots=True, kw_only=True)
+class LeftBy:
+    """The exception that left a training.
+
+    Attributes:
+        error_id: Its `id`; the exception itself would keep all that its frames hold.
+        words: What it says, and where it was raised.
+        during: What the training was doing; a word of `facts.TrainingEnded`.
+        callback: Class of the callback it came from.
+        exit_code: Exit status that a `SystemExit` asks for.
+        ends_process: Nobody caught it: the process ends by it.
+    """
+
+    error_id: int
+    words: ErrorWords
+    during: str
+    callback: str | None = None
+    exit_code: int | None = None
+    ends_process: bool = False
+
+    def is_what(self, end: ProcessEnd) -> bool:
+        """True if the process ends by this exception."""
+        # An `id` may be used again for an exception that comes later.
+        ours = (self.error_id, self.words.exception, self.words.message)
+        return ours == (end.error_id, end.exception, end.message)
+
+
+class OpenTraining(Protocol):
+    """A training that has begun and of which no end is known."""
+
+    def process_ends(self, end: ProcessEnd) -> None:
+        """Called before the last fact is written."""
 
 
 class Attempt:
@@ -25,7 +63,8 @@ class Attempt:
         recorder: Where facts and progress go.
         guard: Keeps faults of ours away from the training.
         trainings: Trainings begun so far.
-        under_way: A training has begun and not ended.
+        open: Those that have begun and not ended.
+        left_by: The exception that left the last training, if one did.
     """
 
     def __init__(self, logdir: Path, period_seconds: float, watcher: bool) -> None:
@@ -38,16 +77,36 @@ class Attempt:
         )
         self.guard = Guard(self.recorder.recording_stopped)
         self.trainings = 0
-        self.under_way = False
+        self.open: list[OpenTraining] = []
+        self.left_by: LeftBy | None = None
+        self._ears = Ears(self.recorder, self.guard)
+        self._ears.begin()
         on_process_end(self._ended)
+
+    @property
+    def under_way(self) -> bool:
+        """A training has begun and not ended."""
+        return bool(self.open)
 
     @property
     def is_over(self) -> bool:
         """A training was recorded, and none is under way."""
         return self.trainings > 0 and not self.under_way
 
+    def opened(self, training: OpenTraining) -> None:
+        self.left_by = None
+        self._ears.listen_again()
+        if training not in self.open:
+            self.open.append(training)
+
+    def closed(self, training: OpenTraining, left_by: LeftBy | None) -> None:
+        self.left_by = left_by
+        if training in self.open:
+            self.open.remove(training)
+
     def release(self) -> None:
         """Ends the recording although the process goes on."""
+        self._ears.end()
         step = self.recorder.progress.step
         with self.guard.protect("the end of the run"):
             self.recorder.release(
@@ -57,22 +116,55 @@ class Attempt:
             )
 
     def _ended(self, end: ProcessEnd) -> None:
+        under_way = self.under_way
+        for training in list(self.open):
+            with self.guard.protect("the end of a training"):
+                training.process_ends(end)
+        self._ears.end()
         step = self.recorder.progress.step
         with self.guard.protect("the end of the run"):
+            told = _told(end, self.left_by)
+            cut_short = under_way or "during" in told
             self.recorder.close(
                 facts.RunEnded(
                     wall_time=end.happened_at,
                     step=step,
-                    reason=end.reason,
-                    exception=end.exception,
-                    message=end.message,
-                    text=end.text,
-                    file=end.file,
-                    line=end.line,
                     last_step=step,
-                    training_under_way=self.under_way,
+                    training_under_way=cut_short,
+                    **told,
                 )
             )
+
+
+def _told(end: ProcessEnd, left_by: LeftBy | None) -> dict[str, Any]:
+    """What ended the process, and where in a training if it struck there."""
+    found: dict[str, Any] = {
+        "reason": end.reason,
+        "exception": end.exception,
+        "message": end.message,
+        "text": end.text,
+        "file": end.file,
+        "line": end.line,
+        "function": end.function,
+    }
+    if left_by is None:
+        return found
+    is_exit = end.error_id is None and left_by.ends_process
+    if is_exit:
+        words = left_by.words
+        found.update(
+            reason="exit",
+            exit_code=left_by.exit_code,
+            exception=words.exception,
+            message=words.message,
+            text=words.text,
+        )
+    if is_exit or left_by.is_what(end):
+        place = left_by.words.place
+        found.update(during=left_by.during, callback=left_by.callback)
+        if place is not None:
+            found.update(file=place.file, line=place.line, function=place.function)
+    return found
 
 
 def attempt_for(

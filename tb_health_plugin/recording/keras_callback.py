@@ -1,15 +1,22 @@
 """The one line: `model.fit(..., callbacks=[HealthCallback("logs/run1")])`."""
 
+import dataclasses
 import functools
+import math
 import os
+import sys
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import keras
 
 from tb_health_plugin.events import facts
 from tb_health_plugin.recording.attempts import Attempt, attempt_for
+from tb_health_plugin.recording.fitting.fit_watch import FitWatch
+from tb_health_plugin.recording.fitting.losses import Losses, tells_running_mean
+from tb_health_plugin.recording.fitting.model_facts import describe, describe_model
 from tb_health_plugin.recording.recorder import PERIOD_SECONDS
 from tb_health_plugin.writing.phases import Phase
 
@@ -24,8 +31,10 @@ def _safely(method: Callable[..., None]) -> Any:
     def call(self: "HealthCallback", *args: Any, **kwargs: Any) -> None:
         guard = self._attempt.guard
         if not guard.is_off(_WHAT):
+            began = time.perf_counter()
             with guard.protect(_WHAT):
                 method(self, *args, **kwargs)
+            self._spent(time.perf_counter() - began)
 
     return call
 
@@ -71,12 +80,13 @@ class HealthCallback(keras.callbacks.Callback):
             "period_seconds": period_seconds,
             "watcher": watcher,
         }
-        self._training: int | None = None
-        self._epoch = 0
-        self._epochs_done = 0
-        self._epoch_started_at = 0.0
-        self._epoch_first_step = 0
+        self._watch: FitWatch | None = None
+        self._epoch: _Epoch | None = None
         self._first_step = 0
+        self._half_known: facts.TrainingStarted | None = None
+        self._planned_validation_steps: int | None = None
+        self._validated_since = 0.0
+        self._validated_steps = 0
         self._phase_before = Phase.NOT_TRAINING
 
     def __reduce__(self) -> Any:
@@ -85,21 +95,37 @@ class HealthCallback(keras.callbacks.Callback):
 
     @_safely
     def on_train_begin(self, logs: Mapping[str, Any] | None = None) -> None:
-        self._attempt.under_way = True
-        self._training = None
-        self._epochs_done = 0
         self._attempt.recorder.enter(Phase.STARTING)
+        frame = sys._getframe()
+        if self._watch is not None:
+            self._watch.left()
+        for other in list(self._attempt.open):
+            if isinstance(other, FitWatch) and not other.runs_in(frame):
+                other.left()
+        self._epoch = None
+        self._watch = FitWatch(
+            self._attempt, self.model, self._params(), frame, at_return=self._finish
+        )
+        self._watch.begin()
 
     @_safely
     def on_epoch_begin(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:
         progress = self._attempt.recorder.progress
-        self._epoch = epoch
-        self._epoch_started_at = time.time()
-        self._epoch_first_step = progress.step
         progress.epoch = epoch
-        if self._training is None:
-            # Only now is it known with which epoch this training begins.
-            self._record_training_start(epoch)
+        watch = self._watch
+        if watch is not None:
+            watch.fit.epoch = epoch
+            watch.fit.epoch_first_step = progress.step
+            if watch.fit.training is None:
+                # Only now is it known with which epoch this training begins.
+                self._record_training_start(watch, epoch)
+        self._epoch = _Epoch(
+            first_step=progress.step,
+            losses=Losses(
+                self._params().get("steps"),
+                is_running_mean=tells_running_mean(self.model),
+            ),
+        )
         self._attempt.recorder.publish()
 
     @_safely
@@ -107,7 +133,11 @@ class HealthCallback(keras.callbacks.Callback):
         self, batch: int, logs: Mapping[str, Any] | None = None
     ) -> None:
         self._steps_of_epoch(batch)
+        if self._watch is not None and not self._watch.is_open:
+            self._watch.went_on()
         recorder = self._attempt.recorder
+        if self._half_known is not None and batch > 0:
+            self._tell_start_again(self._half_known)
         # The first two steps of a training may trace and compile.
         is_young = recorder.progress.step < self._first_step + _STEPS_TO_COMPILE
         recorder.enter(Phase.STARTING if is_young else Phase.TRAINING)
@@ -117,13 +147,19 @@ class HealthCallback(keras.callbacks.Callback):
         self, batch: int, logs: Mapping[str, Any] | None = None
     ) -> None:
         self._steps_of_epoch(batch + 1)
-        loss = (logs or {}).get("loss")
+        recorder = self._attempt.recorder
+        loss = _loss(logs or {})
         if loss is not None:
-            self._attempt.recorder.progress.loss = loss
-        self._attempt.recorder.publish()
+            recorder.progress.loss = loss
+            self._follow_loss(batch, loss)
+        recorder.publish()
+        if self._watch is not None:
+            self._watch.time_spent.tick()
 
     @_safely
     def on_test_begin(self, logs: Mapping[str, Any] | None = None) -> None:
+        self._validated_since = time.perf_counter()
+        self._validated_steps = 0
         self._phase_before = Phase(self._attempt.recorder.progress.phase)
         self._attempt.recorder.enter(Phase.VALIDATION_STARTING)
 
@@ -131,78 +167,154 @@ class HealthCallback(keras.callbacks.Callback):
     def on_test_batch_end(
         self, batch: int, logs: Mapping[str, Any] | None = None
     ) -> None:
+        self._validated_steps = max(self._validated_steps, batch + 1)
         self._attempt.recorder.enter(Phase.VALIDATION)
 
     @_safely
     def on_test_end(self, logs: Mapping[str, Any] | None = None) -> None:
-        within_fit = self._attempt.under_way
-        after = Phase.BETWEEN_EPOCHS if within_fit else self._phase_before
-        self._attempt.recorder.enter(after)
+        watch = self._watch
+        if watch is None or not watch.is_open:
+            self._attempt.recorder.enter(self._phase_before)
+            return
+        spent = watch.fit.spent
+        spent.validation_seconds += time.perf_counter() - self._validated_since
+        spent.validation_steps += self._validated_steps
+        if self._epoch is not None:
+            self._epoch.validation_steps = self._validated_steps
+        self._attempt.recorder.enter(Phase.BETWEEN_EPOCHS)
 
     @_safely
     def on_epoch_end(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:
-        self._epochs_done += 1
         recorder = self._attempt.recorder
         recorder.enter(Phase.BETWEEN_EPOCHS)
-        recorder.record(
-            facts.EpochEnded(
-                wall_time=time.time(),
-                step=recorder.progress.step,
-                training=self._training,
-                epoch=epoch,
-                first_step=self._epoch_first_step,
-                last_step=recorder.progress.step,
-                planned_steps=self._params().get("steps"),
-                started_at=self._epoch_started_at,
-                metrics=_numbers(logs or {}),
-            )
-        )
+        if self._watch is None or self._epoch is None:
+            return
+        self._watch.epochs_done += 1
+        recorder.record(self._epoch_ended(self._watch, self._epoch, epoch, logs or {}))
+        self._watch.time_spent.tick(epoch_ended=True)
+
+    def on_train_end(self, logs: Mapping[str, Any] | None = None) -> None:
+        if self._watch is None or not self._watch.sees_return:
+            self._finish()
+
+    def _finish(self) -> None:
+        self._returned()
+        # Also when a hook failed before: nothing of ours stays in the model.
+        watch, self._watch = self._watch, None
+        if watch is not None and watch.is_open:
+            with self._attempt.guard.protect(_WHAT):
+                watch.abandon()
 
     @_safely
-    def on_train_end(self, logs: Mapping[str, Any] | None = None) -> None:
-        self._attempt.under_way = False
-        recorder = self._attempt.recorder
-        recorder.enter(Phase.NOT_TRAINING)
-        recorder.record(
-            facts.TrainingEnded(
-                wall_time=time.time(),
-                step=recorder.progress.step,
-                training=self._training,
-                last_step=recorder.progress.step,
-                epochs_done=self._epochs_done,
-            )
-        )
+    def _returned(self) -> None:
+        if self._watch is not None:
+            self._watch.returned()
 
     def records_into(self, attempt: Attempt) -> bool:
         """True if it is this recording that gets the steps."""
         return self._attempt is attempt
 
-    def _record_training_start(self, initial_epoch: int) -> None:
+    def _record_training_start(self, watch: FitWatch, initial_epoch: int) -> None:
         recorder = self._attempt.recorder
-        self._training = self._attempt.trainings
+        watch.fit.training = self._attempt.trainings
         self._attempt.trainings += 1
         self._first_step = recorder.progress.step
-        recorder.record(
-            facts.TrainingStarted(
-                wall_time=time.time(),
-                step=recorder.progress.step,
-                training=self._training,
-                model=self.model.name,
-                initial_epoch=initial_epoch,
-                planned_epochs=self._params().get("epochs"),
-                planned_steps_per_epoch=self._params().get("steps"),
-                first_step=recorder.progress.step,
-                trainable_parameters=_trainable_parameters(self.model),
-            )
+        described: dict[str, Any] = {}
+        with self._attempt.guard.protect("settings of the training"):
+            described = describe(watch.fit)
+        watch.forget_data()
+        self._planned_validation_steps = described.get("planned_validation_steps")
+        started = facts.TrainingStarted(
+            wall_time=time.time(),
+            step=recorder.progress.step,
+            training=watch.fit.training,
+            model=self.model.name,
+            initial_epoch=initial_epoch,
+            planned_epochs=self._params().get("epochs"),
+            planned_steps_per_epoch=self._params().get("steps"),
+            first_step=recorder.progress.step,
+            loop="fit",
+            **described,
         )
+        recorder.record(started)
+        # Some models are built by their first step.
+        is_known = self.model.built and started.trainable_parameters is not None
+        self._half_known = None if is_known else started
+
+    def _tell_start_again(self, started: facts.TrainingStarted) -> None:
+        """The model is built by now: the same start with its layers and variables."""
+        self._half_known = None
+        if self._watch is not None:
+            known = describe_model(self._watch.fit)
+            self._attempt.recorder.record(dataclasses.replace(started, **known))
+
+    def _epoch_ended(
+        self, watch: FitWatch, done: "_Epoch", epoch: int, logs: Mapping[str, Any]
+    ) -> facts.EpochEnded:
+        step = self._attempt.recorder.progress.step
+        return facts.EpochEnded(
+            wall_time=time.time(),
+            step=step,
+            training=watch.fit.training,
+            epoch=epoch,
+            first_step=done.first_step,
+            last_step=step,
+            planned_steps=self._params().get("steps"),
+            started_at=done.started_at,
+            metrics=_numbers(logs),
+            validation_steps=done.validation_steps,
+            planned_validation_steps=self._planned_validation_steps,
+            loss_profile=done.losses.profile(),
+            lowest_loss=done.losses.lowest,
+            highest_loss=done.losses.highest,
+            learning_rate=_learning_rate(self.model),
+        )
+
+    def _follow_loss(self, batch: int, loss: float) -> None:
+        if self._epoch is None or self._watch is None:
+            return
+        self._epoch.losses.report(batch + 1, loss)
+        fit = self._watch.fit
+        if fit.nonfinite_at is None and not math.isfinite(loss):
+            fit.nonfinite_at = self._epoch.first_step + batch
 
     def _steps_of_epoch(self, done: int) -> None:
         # Calls may come out of order from threads of Keras: steps only go up.
         progress = self._attempt.recorder.progress
-        progress.step = max(progress.step, self._epoch_first_step + done)
+        first = self._epoch.first_step if self._epoch else progress.step
+        progress.step = max(progress.step, first + done)
+
+    def _spent(self, seconds: float) -> None:
+        if self._watch is not None and self._watch.is_this_thread():
+            self._watch.fit.spent.recording_seconds += seconds
 
     def _params(self) -> Mapping[str, Any]:
         return self.params or {}
+
+
+@dataclass(slots=True, kw_only=True)
+class _Epoch:
+    """The epoch under way."""
+
+    first_step: int
+    losses: Losses
+    started_at: float = field(default_factory=time.time)
+    validation_steps: int | None = None
+
+
+def _loss(logs: Mapping[str, Any]) -> float | None:
+    """The loss; of a model with its own `train_step`, the first number called so."""
+    found = logs.get("loss")
+    if found is None:
+        found = next((logs[name] for name in logs if name.endswith("loss")), None)
+    return float(found) if isinstance(found, int | float) else None
+
+
+def _learning_rate(model: Any) -> float | None:
+    try:
+        return float(model.optimizer.learning_rate)
+    except (AttributeError, TypeError, ValueError):
+        return None
 
 
 def _numbers(logs: Mapping[str, Any]) -> dict[str, float]:
@@ -213,13 +325,3 @@ def _numbers(logs: Mapping[str, Any]) -> dict[str, float]:
         except (TypeError, ValueError):
             continue
     return found
-
-
-def _trainable_parameters(model: Any) -> int | None:
-    if not model.built:
-        return None
-    return sum(_size(variable.shape) for variable in model.trainable_variables)
-
-
-def _size(shape: Any) -> int:
-    return functools.reduce(lambda a, b: a * b, shape, 1)

@@ -7,17 +7,15 @@ What bypasses Python (SIGKILL, a crash in native code, `os._exit`) is not seen h
 import atexit
 import contextlib
 import os
-import re
 import sys
 import threading
 import time
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
-from tb_health_plugin.recording.traces import innermost_user_frame
+from tb_health_plugin.recording.traces import without_ours, words_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +30,9 @@ class ProcessEnd:
         text: Its traceback.
         file: Source file of the user's innermost frame.
         line: Line in that file.
+        function: Function that line is in.
+        error_id: `id` of the exception. The exception itself would keep all that its
+            frames hold.
     """
 
     reason: str
@@ -41,10 +42,9 @@ class ProcessEnd:
     text: str | None = None
     file: str | None = None
     line: int | None = None
+    function: str | None = None
+    error_id: int | None = None
 
-
-# Keras colours parts of its messages.
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 _listeners: list[Callable[[ProcessEnd], None]] = []
 _installed_in: int | None = None
@@ -86,6 +86,9 @@ class _ExceptHook:
         if os.getpid() == _installed_in and _is_main_thread():
             with contextlib.suppress(Exception):
                 _tell(_end_by_exception(kind, error, trace))
+                trace = without_ours(trace)
+                # Python shows the one that the exception carries.
+                error.__traceback__ = trace
         self._before(kind, error, trace)
 
 
@@ -96,24 +99,18 @@ def _is_main_thread() -> bool:
 def _end_by_exception(
     kind: type[BaseException], error: BaseException, trace: TracebackType | None
 ) -> ProcessEnd:
-    frame = innermost_user_frame(trace)
+    words = words_of(error, trace)
     return ProcessEnd(
         reason="interrupted" if issubclass(kind, KeyboardInterrupt) else "exception",
         happened_at=time.time(),
-        exception=kind.__name__,
-        message=_message(error),
-        text="".join(traceback.format_exception(kind, error, trace)),
-        file=frame.filename if frame else None,
-        line=frame.lineno if frame else None,
+        exception=words.exception,
+        message=words.message,
+        text=words.text,
+        file=words.place.file if words.place else None,
+        line=words.place.line if words.place else None,
+        function=words.place.function if words.place else None,
+        error_id=id(error),
     )
-
-
-def _message(error: BaseException) -> str:
-    """What it says, without colours; an exception may even fail to say that."""
-    try:
-        return _COLOUR.sub("", str(error))
-    except Exception:  # noqa: BLE001 - the program's own code runs here
-        return ""
 
 
 def _at_exit() -> None:

@@ -147,6 +147,30 @@ def test_an_exception_is_told_with_its_line(tmp_path: Path, model, data):
     assert "raise ValueError" in ended.text
 
 
+def test_a_model_that_its_first_step_builds_is_told_with_its_variables(tmp_path, data):
+    class Own(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.dense = keras.layers.Dense(1)
+
+        def train_step(self, batch):
+            x, y = batch
+            loss = keras.ops.mean((self.dense(x) - y) ** 2)
+            return {"loss": loss}
+
+    own = Own()
+    own.compile("sgd")
+    fit(own, data, HealthCallback(tmp_path))
+    end_process()
+
+    first, *_, last = read(tmp_path).all(facts.TrainingStarted)
+    assert first.trainable_parameters is None
+    assert (first.training, first.wall_time) == (last.training, last.wall_time)
+    assert last.trainable_parameters == 5
+    assert len(last.variables) == 2
+    assert last.settings == first.settings
+
+
 class TestDoNoHarm:
     def test_results_are_the_same_to_the_bit(self, tmp_path: Path, data):
         losses = []

@@ -182,3 +182,10 @@ def _last(model: Any) -> Iterable[Any]:
         names = attribute(model, "output_names") or ()
         found += [layer for layer in layers if layer.name in names]
     return found
+
+
+def trainable_parameters(model: Any) -> int | None:
+    """Numbers that are trained; None while the model has no variables yet."""
+    if not model.variables:
+        return None
+    return sum(int(math.prod(v.shape)) for v in model.trainable_variables)

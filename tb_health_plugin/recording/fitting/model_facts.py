@@ -30,8 +30,15 @@ def describe(fit: Fit) -> dict[str, Any]:
         found["planned_validation_steps"] = data_facts.planned_validation_steps(
             fit.arguments
         )
-    with guard.protect(_LAYERS):
+    return found | describe_model(fit)
+
+
+def describe_model(fit: Fit) -> dict[str, Any]:
+    """The part of it that a model knows only once it is built."""
+    found: dict[str, Any] = {}
+    with fit.guard.protect(_LAYERS):
         found["layers"] = layer_facts.layers_of(fit.model)
-    with guard.protect(_VARIABLES):
+    with fit.guard.protect(_VARIABLES):
         found["variables"] = layer_facts.variables_of(fit.model)
+        found["trainable_parameters"] = layer_facts.trainable_parameters(fit.model)
     return found

@@ -1,0 +1,193 @@
+"""The last batches of a training, and the model as it was before them.
+
+With both, the steps that led to a bad number can be run again, exactly. Two states
+are kept, because a bad number may be noticed after the newer one was taken.
+"""
+
+import math
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow as tf
+
+from tb_health_plugin.recording.fitting.model_state import (
+    Kept,
+    bytes_in,
+    everything,
+    plain,
+)
+from tb_health_plugin.recording.fitting.step_clock import StepClock
+
+# Memory that may be kept for batches, and for each of the two states.
+_MOST_BATCH_BYTES = 16 << 20
+_MOST_STATE_BYTES = 12 << 20
+# Running more steps again than twice this would take too long.
+_MOST_STEPS_APART = 128
+# States are this many steps apart, unless that takes more than its share of the time
+# or memory holds fewer batches.
+_LEAST_STEPS_APART = 16
+_SHARE = 0.004
+# The copy that TensorFlow makes when a kept value is next written.
+_COPIED_BYTES_PER_SECOND = 4e9
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A batch as a step was given it.
+
+    Attributes:
+        step: Steps of the attempt finished before it.
+        epoch: Epoch under way.
+        batch: The batch itself.
+    """
+
+    step: int
+    epoch: int
+    batch: Any
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The model before a step.
+
+    Attributes:
+        step: Steps of the attempt finished before it.
+        kept: Its variables.
+        is_whole: False before the first step, when optimizers have no variables yet.
+    """
+
+    step: int
+    kept: Kept
+    is_whole: bool
+
+
+class RecentSteps:
+    """Keeps what led to the step under way.
+
+    Args:
+        model: The model that trains.
+        clock: Knows how long steps take.
+        spent: Told of seconds that were taken.
+    """
+
+    def __init__(
+        self, model: Any, clock: StepClock, spent: Callable[[float], None]
+    ) -> None:
+        self._model = model
+        self._clock = clock
+        self._spent = spent
+        self._strategy = model.distribute_strategy
+        self._seen: deque[Seen] = deque()
+        self._most = 1
+        self._states: list[State] = []
+        self._variables: list[Any] | None = None
+        self._keeps_states = True
+        self._why = "no copy of the model from just before that step is kept"
+        self.due = 0
+
+    def saw(self, step: int, epoch: int, batch: Any) -> None:
+        """A step is about to be given `batch`."""
+        seen = self._seen
+        seen.append(Seen(step, epoch, batch))
+        if len(seen) > self._most:
+            seen.popleft()
+
+    def keep_state(self, step: int, number: int, batch: Any) -> None:
+        """Keeps the model as it is before `step`; called before `saw`.
+
+        Args:
+            step: Steps of the attempt finished.
+            number: Steps of this training finished.
+            batch: What the step is given.
+        """
+        began = time.perf_counter()
+        bytes_each = max(1, batch_bytes(batch, self._strategy))
+        fitting = min(2 * _MOST_STEPS_APART, _MOST_BATCH_BYTES // bytes_each)
+        self._most = max(1, fitting) if bytes_each <= _MOST_BATCH_BYTES else 0
+        if self._model.built and self._keeps_states:
+            is_whole = bool(getattr(self._model.optimizer, "built", True))
+            if self._variables is None or not is_whole:
+                self._variables = self._all_variables()
+            if self._keeps_states:
+                state = State(step, Kept(self._variables), is_whole)
+                self._states = [*self._states[-1:], state]
+            if not is_whole:
+                self._variables = None
+        seconds = time.perf_counter() - began
+        self._spent(seconds)
+        copied = bytes_in(self._variables or []) / _COPIED_BYTES_PER_SECOND
+        self.due = number + self._apart(seconds + copied)
+
+    def forget(self, why: str) -> None:
+        """Steps went by unseen: nothing before them leads here."""
+        self._why = why
+        self._seen.clear()
+        self._states.clear()
+
+    def stop(self) -> None:
+        """Keeps nothing any more."""
+        self.forget(self._why)
+        self._most = 0
+        self._keeps_states = False
+        self.due = 1 << 62
+
+    def batches(self) -> list[Seen]:
+        """What is kept, the oldest first."""
+        return list(self._seen)
+
+    def batch_of(self, step: int) -> Seen | None:
+        return next((seen for seen in self._seen if seen.step == step), None)
+
+    def leading_to(self, step: int) -> list[tuple[State, list[Seen]]]:
+        """States from which all batches up to `step` are kept, the oldest first."""
+        found = []
+        for state in self._states:
+            batches = [one for one in self._seen if state.step <= one.step <= step]
+            if len(batches) == step - state.step + 1 > 0:
+                found.append((state, batches))
+        return found
+
+    def state_before(self, step: int) -> State | None:
+        return next((one for one in self._states if one.step == step), None)
+
+    def present(self) -> Kept:
+        """The model as it is now."""
+        return Kept(everything(self._model))
+
+    def why_no_state(self) -> str:
+        if not self._keeps_states:
+            return "the model is too large to keep a copy of it"
+        return self._why
+
+    def _all_variables(self) -> list[Any]:
+        variables = everything(self._model)
+        # What is not trained is shared, not copied, but for statistics.
+        still = plain(self._model.non_trainable_variables, self._strategy)
+        copied = bytes_in(variables) - bytes_in(still)
+        self._keeps_states = copied <= _MOST_STATE_BYTES
+        return variables
+
+    def _apart(self, seconds: float) -> int:
+        if not self._keeps_states:
+            return _MOST_STEPS_APART
+        wanted = min(_LEAST_STEPS_APART, max(1, self._most // 2))
+        bearable = math.ceil(seconds / (_SHARE * max(self._clock.usual, 1e-6)))
+        if self._clock.steps < 2:
+            # How long steps take is not known before the second one.
+            return wanted if self._states and self._states[-1].is_whole else 1
+        return max(wanted, bearable)
+
+
+def batch_bytes(batch: Any, strategy: Any) -> int:
+    """Memory that a batch holds."""
+    total = 0
+    for part in tf.nest.flatten(batch):
+        for leaf in strategy.experimental_local_results(part):
+            for tensor in tf.nest.flatten(leaf, expand_composites=True):
+                if isinstance(tensor, tf.Tensor):
+                    count = tensor.shape.num_elements() or 0
+                    total += count * max(1, tensor.dtype.size)
+    return total

@@ -1,0 +1,319 @@
+"""One hand-written loop while it runs: counts its steps and drives what is watched."""
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tb_health_plugin.events import facts
+from tb_health_plugin.recording.attempts import Attempt, LeftBy
+from tb_health_plugin.recording.fitting.fit import Fit, Part
+from tb_health_plugin.recording.fitting.time_spent import TimeSpent
+from tb_health_plugin.recording.loops import bad_number, ending, looks
+from tb_health_plugin.recording.loops.bad_number import BadNumbers, StepSeen
+from tb_health_plugin.recording.loops.batches import Batches
+from tb_health_plugin.recording.loops.description import describe, saves_of
+from tb_health_plugin.recording.loops.epoch import Epoch
+from tb_health_plugin.recording.loops.gradients import Gradients
+from tb_health_plugin.recording.loops.looks import Looks, learning_rate
+from tb_health_plugin.recording.loops.numbers import is_on_gpu, to_float
+from tb_health_plugin.recording.loops.quick_guard import guarded
+from tb_health_plugin.recording.loops.weights import Weights
+from tb_health_plugin.recording.process_end import ProcessEnd
+from tb_health_plugin.writing.phases import Phase
+
+STEPS = "steps of the loop"
+_LOSS = "the loss of each step"
+_WEIGHTS = "weights"
+_DESCRIPTION = "what the loop trains"
+_END = "the end of a training"
+# The first two steps may trace and compile.
+_STEPS_TO_COMPILE = 2
+# Longer than this, the wait for data is told before the step has ended.
+_SELDOM_SECONDS = 0.1
+# How often a loop without epochs says how its loss went so far.
+_SUMMARY_SECONDS = 30.0
+
+
+class Loop:
+    """What happens between the beginning and the end of a loop.
+
+    Steps are counted as the program tells them. If it never does, each eager update by
+    the busiest optimizer counts, and if there is none, each batch.
+
+    Attributes:
+        batches: The data of the loop, as far as it comes through us.
+        is_open: It has begun and not ended.
+    """
+
+    def __init__(
+        self,
+        attempt: Attempt,
+        *,
+        models: Sequence[tuple[str, Any]],
+        optimizers: Sequence[tuple[str, Any]],
+        planned_steps: int | None,
+        in_graphs: bool,
+    ) -> None:
+        self._attempt = attempt
+        self._guard, self._recorder = attempt.guard, attempt.recorder
+        self._models, self._optimizers = models, optimizers
+        self._planned_steps = planned_steps
+        self._first_step = attempt.recorder.progress.step
+        self._done = 0
+        self._is_told = False
+        self._epochs_done = 0
+        self._during = "step"
+        self._late: tuple[StepSeen, Any] | None = None
+        self.is_open = False
+        fit = Fit(
+            recorder=attempt.recorder,
+            guard=attempt.guard,
+            model=None,
+            arguments={},
+            params={},
+            callbacks=[],
+        )
+        self._fit = fit
+        self._weights = Weights([])
+        with self._guard.protect(_WEIGHTS):
+            self._weights = Weights(models)
+        plain = [one for _, one in optimizers]
+        self._gradients = Gradients(
+            fit, self._weights, plain, in_graphs=in_graphs, applied=self._applied
+        )
+        self._looks = Looks(fit, self._weights, self._gradients, plain)
+        self._bad_numbers = BadNumbers(fit, self._weights)
+        self._epoch = Epoch(fit, self._first_step)
+        self._time_spent = TimeSpent(fit)
+        self._parts: list[Part] = []
+        self._variables_told = 0
+        self.batches = Batches(
+            fit, asked=self._asked, got=self._got, ended=self._data_ended
+        )
+        self._published_at = 0.0
+        self._step_since: float | None = time.perf_counter()
+        self._summary_at = time.perf_counter() + _SUMMARY_SECONDS
+
+    def begin(self) -> None:
+        """The loop begins. What cannot be watched is left out."""
+        self.is_open = True
+        self._attempt.opened(self)
+        self._fit.training = self._attempt.trainings
+        self._attempt.trainings += 1
+        self._recorder.enter(Phase.STARTING)
+        self._tell_started()
+        self._begin(self._time_spent)
+        self._begin(self._gradients)
+        for _, model in self._models:
+            # A part keeps the model of the moment it begins.
+            self._fit.model = model
+            with self._guard.protect("saved models"):
+                part = saves_of(self._fit)
+                if part is not None:
+                    self._begin(part)
+        self._fit.model = None
+        if self._looks.is_due(0, time.perf_counter()):
+            guarded(self._guard, looks.WHAT, self._looks.before, 0)
+
+    def given(self, data: Any) -> None:
+        """The loop is going to train on `data`."""
+        self._during = "other"
+        self._fit.arguments = {"x": data}
+        self._tell_started()
+        self._fit.arguments = {}
+
+    def told(self, loss: Any, metrics: Mapping[str, Any]) -> None:
+        """The program says that a step has ended."""
+        self._is_told = True
+        if metrics:
+            self._epoch.metrics = metrics
+        self._finish(loss)
+
+    def epoch_ended(self, metrics: Mapping[str, Any]) -> None:
+        """The program says that an epoch has ended."""
+        self._read_late()
+        self._epochs_done += 1
+        rate = learning_rate([one for _, one in self._optimizers])
+        self._recorder.record(self._epoch.ended(metrics, learning_rate=rate))
+        self._fit.epoch += 1
+        self._recorder.progress.epoch = self._fit.epoch
+        self._fit.epoch_first_step = self._recorder.progress.step
+        self._epoch = Epoch(self._fit, self._recorder.progress.step)
+        self._recorder.enter(Phase.BETWEEN_EPOCHS)
+        self._time_spent.tick(epoch_ended=True)
+
+    def end(self, error: BaseException | None = None) -> None:
+        """The loop was left, by an exception or not."""
+        left = None
+        with self._guard.protect(_END):
+            if error is not None:
+                is_data = self.batches.failed_with == id(error)
+                left = ending.left_by(error, "data" if is_data else self._during)
+        self._close(left)
+
+    def process_ends(self, end: ProcessEnd) -> None:
+        """The process ends, and this loop with it."""
+        self._close(ending.left_with(end, self._during))
+
+    def _begin(self, part: Part) -> None:
+        with self._guard.protect(f"a part of a loop ({type(part).__name__})"):
+            # First: a part that fails halfway has things to undo.
+            self._parts.append(part)
+            part.begin()
+
+    def _tell_started(self) -> None:
+        """Told again when more is known of it: the last one counts."""
+        self._variables_told = len(self._weights.variables)
+        told: dict[str, Any] = {}
+        with self._guard.protect(_DESCRIPTION):
+            told = describe(self._fit, self._models, self._optimizers, self._weights)
+        self._recorder.record(
+            facts.TrainingStarted(
+                wall_time=time.time(),
+                step=self._recorder.progress.step,
+                training=self._fit.training,
+                initial_epoch=0,
+                planned_steps_per_epoch=self._planned_steps,
+                first_step=self._first_step,
+                loop="loop",
+                **told,
+            )
+        )
+
+    # What happens while it runs
+
+    def _asked(self) -> None:
+        """The loop asks for its next batch: it is done with the one before."""
+        is_counted_otherwise = self._is_told or self._gradients.come_eagerly
+        if not is_counted_otherwise and self.batches.seen > self._done:
+            self._finish(None)
+        self._during = "data"
+        self._step_since = None
+        if self._recorder.progress.phase == Phase.BETWEEN_EPOCHS:
+            self._recorder.enter(self._phase())
+
+    def _got(self) -> None:
+        self._during = "step"
+        now = time.perf_counter()
+        self._step_since = now
+        # Else the end of the step tells it.
+        if now - self._published_at > _SELDOM_SECONDS:
+            self._published_at = now
+            self._recorder.publish()
+
+    def _data_ended(self) -> None:
+        self._during = "other"
+        self._recorder.enter(Phase.BETWEEN_EPOCHS)
+
+    def _applied(self, calls: int) -> None:
+        """An eager update begins: the step of the one before has ended."""
+        is_ours = all(training is self for training in self._attempt.open)
+        if is_ours and not self._is_told and calls - 1 > self._done:
+            self._finish(None)
+
+    def _finish(self, loss: Any) -> None:
+        began = time.perf_counter()
+        spent, progress = self._fit.spent, self._recorder.progress
+        if self._step_since is not None:
+            spent.step_seconds = (spent.step_seconds or 0.0) + began - self._step_since
+        self._read_late()
+        step = progress.step
+        is_looked_at = self._looks.is_open(self._done)
+        seen = StepSeen(
+            step=step,
+            loss=None,
+            gradients=self._gradients.take(look_ends=is_looked_at),
+            batch=self.batches.last,
+        )
+        self._done += 1
+        progress.step = step + 1
+        if loss is not None and is_on_gpu(loss) and not is_looked_at:
+            # By the next step it is there, and nobody has to wait for it.
+            self._late = (seen, loss)
+        elif loss is not None:
+            guarded(self._guard, _LOSS, self._read_loss, seen, loss)
+        self._published_at = began
+        self._recorder.enter(self._phase())
+        if is_looked_at:
+            guarded(self._guard, looks.WHAT, self._look, seen)
+        if self._late is None:
+            guarded(self._guard, bad_number.WHAT, self._bad_numbers.saw, seen, began)
+        if self._looks.is_due(self._done, began):
+            guarded(self._guard, looks.WHAT, self._looks.before, self._done)
+        self._time_spent.tick()
+        if began > self._summary_at and not self._epochs_done:
+            self._summary_at = began + _SUMMARY_SECONDS
+            self._tell_so_far(None)
+        ended = time.perf_counter()
+        spent.recording_seconds += ended - began
+        # With data of ours, a step begins when its batch is there.
+        self._step_since = None if self.batches.seen else ended
+
+    def _phase(self) -> Phase:
+        return Phase.STARTING if self._done < _STEPS_TO_COMPILE else Phase.TRAINING
+
+    def _read_loss(self, seen: StepSeen, loss: Any) -> None:
+        seen.loss = to_float(loss)
+        self._recorder.progress.loss = seen.loss
+        self._epoch.add(seen.step, seen.loss)
+
+    def _read_late(self) -> None:
+        """Reads the loss of the step before, which a GPU still worked on."""
+        if self._late is not None:
+            (seen, loss), self._late = self._late, None
+            now = time.perf_counter()
+            guarded(self._guard, _LOSS, self._read_loss, seen, loss)
+            guarded(self._guard, bad_number.WHAT, self._bad_numbers.saw, seen, now)
+
+    def _look(self, seen: StepSeen) -> None:
+        # A model may make its variables when it is first called.
+        self._weights.refresh()
+        if len(self._weights.variables) != self._variables_told:
+            self._tell_started()
+        self._looks.after(seen.step, seen.loss, seen.gradients)
+
+    def _tell_so_far(self, planned_steps: int | None) -> None:
+        """A loop without epochs is one that goes on: the last word of it counts."""
+        rate = learning_rate([one for _, one in self._optimizers])
+        self._recorder.record(
+            self._epoch.so_far(planned_steps=planned_steps, learning_rate=rate)
+        )
+
+    # Its end
+
+    def _close(self, left: LeftBy | None) -> None:
+        if not self.is_open:
+            return
+        self.is_open = False
+        with self._guard.protect(_END):
+            self._last_words(is_complete=left is None)
+        while self._parts:
+            part = self._parts.pop()
+            with self._guard.protect(f"a part of a loop ({type(part).__name__})"):
+                part.end()
+        self._attempt.closed(self, left)
+        with self._guard.protect(_END):
+            self._recorder.enter(Phase.NOT_TRAINING)
+            step = self._recorder.progress.step
+            self._recorder.record(
+                facts.TrainingEnded(
+                    wall_time=time.time(),
+                    step=step,
+                    training=self._fit.training,
+                    last_step=step,
+                    epochs_done=self._epochs_done,
+                    **ending.told(left),
+                )
+            )
+
+    def _last_words(self, *, is_complete: bool) -> None:
+        self._read_late()
+        if is_complete and not self._is_told:
+            counted = max(self._gradients.calls, default=0) or self.batches.seen
+            if counted > self._done:
+                self._finish(None)
+        if self._done and not self._epochs_done:
+            planned = self._planned_steps
+            # Left early on purpose is not the same as out of data.
+            is_known = self.batches.ran_out or self._done >= (planned or 0)
+            self._tell_so_far(planned if is_known else None)

@@ -1,0 +1,160 @@
+"""The hook for hand-written loops: `with watch("logs/run1") as health: ...`."""
+
+import atexit
+import os
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any
+
+from tb_health_plugin.recording.attempts import Attempt, attempt_for
+from tb_health_plugin.recording.loops.batches import WatchedData
+from tb_health_plugin.recording.loops.loop import STEPS, Loop
+from tb_health_plugin.recording.loops.numbers import inside_function
+from tb_health_plugin.recording.loops.quick_guard import guarded
+from tb_health_plugin.recording.recorder import PERIOD_SECONDS
+
+_EPOCHS = "epochs of the loop"
+_DATA = "the data of the loop"
+_INSIDE = "it was called inside a tf.function, which runs it only once"
+
+
+def watch(
+    logdir: "str | os.PathLike[str]",
+    *,
+    model: Any = None,
+    optimizer: Any = None,
+    planned_steps: int | None = None,
+    gradients: bool = False,
+    period_seconds: float = PERIOD_SECONDS,
+    watcher: bool = True,
+) -> "Watch":
+    """Records the health of a hand-written training loop.
+
+        with watch("logs/run1", model=model, optimizer=optimizer) as health:
+            for x, y in health.dataset(dataset):
+                loss = train_step(x, y)
+                health.step(loss=loss)
+
+    Without `with`, call `close` when the training is over; else it is over when the
+    program ends.
+
+    Args:
+        logdir: The run's directory, the same that other TensorBoard writers of the run
+            use. Made if it is missing.
+        model: What is trained: a model, or a list or dict of models.
+        optimizer: What trains it, or a list or dict of those. Left out, it is the one
+            that the model was compiled with.
+        planned_steps: Steps that the loop is meant to have.
+        gradients: Measure gradients inside of `tf.function`, too. This puts a few
+            operations into the functions that are traced meanwhile, which can then not
+            go into a SavedModel. Gradients of eager loops are measured anyway.
+        period_seconds: Time between two samples of memory and progress.
+        watcher: Start a small process that watches from outside, so that a kill, a
+            crash or a hang is seen too. It ends with the program.
+
+    Raises:
+        ValueError: `logdir` cannot be used; the message says why. After that, nothing
+            of ours ever raises into the training.
+    """
+    if not period_seconds > 0:
+        raise ValueError(f"period_seconds={period_seconds!r} must be a number above 0")
+    attempt = attempt_for(logdir, period_seconds=period_seconds, watcher=watcher)
+    models = _named(model, "model")
+    optimizers = _named(optimizer, "optimizer")
+    if not optimizers:
+        compiled = [(name, getattr(one, "optimizer", None)) for name, one in models]
+        optimizers = [(name, one) for name, one in compiled if one is not None]
+    return Watch(
+        attempt,
+        models=models,
+        optimizers=optimizers,
+        planned_steps=planned_steps,
+        in_graphs=gradients,
+    )
+
+
+class Watch:
+    """A training loop under watch; made by `watch`."""
+
+    def __init__(self, attempt: Attempt, **what: Any) -> None:
+        self._guard = attempt.guard
+        self._loop: Loop | None = None
+        with self._guard.protect(STEPS):
+            self._loop = Loop(attempt, **what)
+            self._loop.begin()
+            # Runs before what was registered earlier: the end of the recording.
+            atexit.register(self.close)
+
+    def step(self, loss: Any = None, **metrics: Any) -> None:
+        """A training step has ended.
+
+        Args:
+            loss: Its loss: a number or a tensor. A tensor on a GPU is read one step
+                later, so that nobody waits for it.
+            metrics: Other numbers of the loop; the last ones are kept.
+        """
+        if self._loop is not None:
+            guarded(self._guard, STEPS, self._told, self._loop, loss, metrics)
+
+    def epoch_end(self, **metrics: Any) -> None:
+        """An epoch has ended; for loops that know epochs.
+
+        Args:
+            metrics: Its results by name, as in `val_loss=0.3`. Without a `loss` the
+                mean of those told to `step` counts.
+        """
+        if self._loop is not None:
+            guarded(self._guard, _EPOCHS, self._loop.epoch_ended, metrics)
+
+    def dataset(self, data: Any) -> Any:
+        """Stands for the training data: the same elements, with the wait for each.
+
+        Loop over it outside of `tf.function`. A function that loops over a dataset by
+        itself is given the dataset itself; what it does is then one step.
+        """
+        loop = self._loop
+        if loop is None:
+            return data
+        with self._guard.protect(_DATA):
+            loop.given(data)
+        return WatchedData(data, loop.batches)
+
+    def close(self) -> None:
+        """The training is over. What is called later does nothing."""
+        self._end(None)
+
+    def __enter__(self) -> "Watch":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._end(error)
+
+    def _told(self, loop: Loop, loss: Any, metrics: Mapping[str, Any]) -> None:
+        if inside_function():
+            raise RuntimeError(_INSIDE)
+        loop.told(loss, metrics)
+
+    def _end(self, error: BaseException | None) -> None:
+        loop, self._loop = self._loop, None
+        atexit.unregister(self.close)
+        if loop is not None:
+            loop.end(error)
+
+
+def _named(given: Any, kind: str) -> list[tuple[str, Any]]:
+    """One, a list or a dict of them as pairs of name and thing."""
+    if given is None:
+        return []
+    if isinstance(given, Mapping):
+        return [(str(name), one) for name, one in given.items()]
+    many = list(given) if isinstance(given, (list, tuple)) else [given]
+    names = [str(getattr(one, "name", None) or kind) for one in many]
+    return [
+        (name if names.count(name) == 1 else f"{name}_{number}", one)
+        for number, (name, one) in enumerate(zip(names, many, strict=True))
+    ]

@@ -1,0 +1,94 @@
+"""Where the time of a training went."""
+
+import gc
+import itertools
+
+import pytest
+
+from tb_health_plugin.events import facts
+from tb_health_plugin.recording.fitting import parts, time_spent
+from tb_health_plugin.recording.fitting.callback_watch import CallbackWatch
+from tb_health_plugin.recording.fitting.trace_count import trace_count
+
+pytestmark = pytest.mark.live
+
+
+@pytest.fixture(autouse=True)
+def nothing_else(monkeypatch):
+    """Only the parts that matter here."""
+    monkeypatch.setattr(parts, "PARTS", (CallbackWatch, trace_count))
+
+
+def test_stretches_follow_each_other_without_a_gap(fit, recorded, monkeypatch):
+    monkeypatch.setattr(time_spent, "PERIOD_SECONDS", 0.0)
+    fit(recorded.callback())
+
+    spent = recorded.all(facts.TimeSpent)
+    assert len(spent) > 2
+    assert sum(fact.steps for fact in spent) == 16
+    for one, following in itertools.pairwise(spent):
+        assert following.since == pytest.approx(one.since + one.seconds, abs=0.05)
+
+
+def test_a_training_with_validation(fit, data, recorded):
+    fit(recorded.callback(), validation_data=data, validation_batch_size=16)
+
+    spent = recorded.spent()
+    assert (spent.training, spent.epoch, spent.steps) == (0, 1, 16)
+    assert spent.validation_steps == 8
+    assert 0 < spent.validation_seconds < spent.seconds
+    assert 0 < spent.recording_seconds < spent.seconds
+    assert recorded.all(facts.TimeSpent)[0].python_objects > 1000
+
+
+def test_garbage_collections_are_timed(keras, fit, recorded):
+    collect = keras.callbacks.LambdaCallback(on_epoch_end=lambda e, logs: gc.collect())
+    fit(recorded.callback(), collect)
+
+    assert recorded.spent().gc_seconds > 0
+
+
+def test_objects_are_counted_once_if_that_is_slow(fit, recorded, monkeypatch):
+    monkeypatch.setattr(time_spent, "PERIOD_SECONDS", 0.0)
+    monkeypatch.setattr(time_spent, "COUNT_EVERY_SECONDS", 0.0)
+    monkeypatch.setattr(time_spent, "COUNT_AT_MOST_SECONDS", 0.0)
+    fit(recorded.callback())
+
+    counts = [fact.python_objects for fact in recorded.all(facts.TimeSpent)]
+    assert counts[0] is not None
+    assert set(counts[1:]) == {None}
+
+
+class TestTraces:
+    def test_one_for_training_and_one_for_validation(self, fit, data, recorded):
+        fit(recorded.callback(), validation_data=data)
+
+        assert recorded.spent().traces == 2
+
+    def test_none_the_second_time(self, fit, recorded):
+        callback = recorded.callback()
+        fit(callback)
+        fit(callback)
+
+        stretches = recorded.all(facts.TimeSpent)
+        for training, traces in ((0, 1), (1, 0)):
+            told = [f.traces for f in stretches if f.training == training]
+            assert sum(told) == traces
+
+    def test_a_callback_that_makes_the_model_be_traced_again(
+        self, keras, fit, data, recorded
+    ):
+        class Retraces(keras.callbacks.Callback):
+            def on_epoch_end(self, epoch, logs=None):
+                self.model.make_predict_function(force=True)
+                self.model.predict(data[0], verbose=0)
+
+        fit(recorded.callback(), Retraces(), epochs=3)
+
+        assert recorded.spent().traces == 1 + 3
+
+    def test_steps_that_run_without_a_graph_trace_nothing(self, model, fit, recorded):
+        model.compile("sgd", "mse", run_eagerly=True)
+        fit(recorded.callback())
+
+        assert recorded.spent().traces == 0
