@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tb_health_plugin import summary as summary
+    from tb_health_plugin.diagnosing import diagnose as diagnose
     from tb_health_plugin.recording.keras_callback import (
         HealthCallback as HealthCallback,
     )
     from tb_health_plugin.recording.loops.watch import watch as watch
 
 __version__ = "0.1.0"
-__all__ = ["HealthCallback", "__version__", "summary", "watch"]
+__all__ = ["HealthCallback", "__version__", "diagnose", "summary", "watch"]
 
 
 def __getattr__(name: str) -> Any:
@@ -23,6 +24,8 @@ def __getattr__(name: str) -> Any:
         return module.HealthCallback
     if name == "watch":
         return importlib.import_module("tb_health_plugin.recording.loops.watch").watch
+    if name == "diagnose":
+        return importlib.import_module("tb_health_plugin.diagnosing").diagnose
     if name == "summary":
         return importlib.import_module("tb_health_plugin.summary")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
