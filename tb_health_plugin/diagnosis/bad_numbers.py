@@ -131,11 +131,16 @@ def waste(bad: BadNumber, case: Case) -> tuple[Evidence, ...]:
     return (Evidence(text=text, strong=False, lane="loss", at=bad.at),)
 
 
-STOP_AT_NAN = Fix(
-    title="Let it stop at the first NaN",
-    why="Weights that are NaN stay NaN: every later step is lost time.",
-    code="keras.callbacks.TerminateOnNaN()",
-)
+def stop_at_nan(training: Training) -> Fix:
+    """What ends a run at its first NaN, for `fit` or a loop of one's own."""
+    code = "keras.callbacks.TerminateOnNaN()"
+    if training.started.loop == "loop":
+        code = "if not np.isfinite(loss): break"
+    return Fix(
+        title="Let it stop at the first NaN",
+        why="Weights that are NaN stay NaN: every later step is lost time.",
+        code=code,
+    )
 
 
 def _in_training(training: Training) -> BadNumber | None:

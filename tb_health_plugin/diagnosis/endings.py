@@ -324,7 +324,7 @@ def interrupted(where: str, at: Moment, seen: str) -> Ending:
         severity="info",
         confidence="proven",
         headline=f"Stopped by Ctrl-C {where}",
-        because="The end says so itself.",
+        because="Ctrl-C, and the interrupt button of a notebook, end a program so.",
         cause_at=at,
         stopped_at=at,
         evidence=(Evidence(text=seen, at=at),),

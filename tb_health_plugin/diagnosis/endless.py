@@ -29,6 +29,8 @@ _NEVER_STOP = frozenset(
 # A validation without a plan that goes on for so many times the epoch before it, and
 # for so long, does not look as if it would end.
 _TIMES_EPOCH = 10.0
+# Generators for training are written to never end; one for validation mostly is, too.
+_TIMES_EPOCH_GENERATOR = 7.0
 _LEAST_SECONDS = 10.0
 
 
@@ -61,7 +63,9 @@ def _validation(
     if "validation.batches" in begun.settings:
         return None
     ratio = _times_epoch(attempt, begun)
-    if ratio is None or ratio < _TIMES_EPOCH:
+    is_generator = begun.settings.get("validation.kind") == "generator"
+    least = _TIMES_EPOCH_GENERATOR if is_generator else _TIMES_EPOCH
+    if ratio is None or ratio < least:
         return None
     text = f"The validation had gone on for {ratio:,.0f} times as long as the epoch."
     return _told(attempt, begun, "validation", how, state, text, "possible")
@@ -127,14 +131,21 @@ def _told(
                 why=text,
                 code=f"{steps}={_suggestion(begun, detail)}",
             ),
-            Fix(
-                title="Or take the repeat() away",
-                why="Then it ends with the data.",
-            ),
+            _let_it_end(begun, detail),
         ),
         chip="Endless epoch" if detail == "epoch" else "Endless validation",
     )
     return Ending(state, verdict.chip, verdict)
+
+
+def _let_it_end(begun: facts.TrainingStarted, detail: str) -> Fix:
+    kind = begun.settings.get(f"{'data' if detail == 'epoch' else detail}.kind")
+    if kind == "generator":
+        return Fix(
+            title="Or give a data set or arrays, which begin anew each time",
+            why="A generator that ends is empty from then on.",
+        )
+    return Fix(title="Or take the repeat() away", why="Then it ends with the data.")
 
 
 def _suggestion(begun: facts.TrainingStarted, detail: str) -> int:

@@ -82,13 +82,14 @@ def _of_training(attempt: Attempt, begun: facts.TrainingStarted) -> _Shortfall |
         return None
     if not is_planned:
         return found
-    warned = said_so(attempt) is not None
     is_own_length = begun.settings.get("data.kind") == "PyDataset" and not _given(
         begun, "steps_per_epoch"
     )
-    if is_own_length and not warned:
+    if is_own_length:
         # Its length may change from epoch to epoch; the plan is only that of the first.
+        # Keras warns then, too, but it asked once and the program has the last word.
         return None
+    warned = said_so(attempt) is not None
     only_last = [one.epoch for one in found.short] == list(epochs[-1:])
     if only_last and len(epochs) > 1 and not warned:
         return found if _ran_all_epochs(attempt, begun) else None
@@ -264,11 +265,29 @@ def _headline(shortfall: _Shortfall, done: int, planned: int, is_empty: bool) ->
     )
 
 
+# Data that is empty stays empty: to repeat it is to look for a first row for ever.
+EMPTY = Fix(
+    title="Find out where the rows get lost",
+    why="There was not one batch. A path without files, a filter() that lets nothing "
+    "pass, skip() beyond the end and drop_remainder with few rows do that.",
+    code="print(sum(1 for _ in dataset.take(3)))",
+)
+_ENDLESS_GENERATOR = Fix(
+    title="Let the generator begin again when it ends",
+    why="A Python generator that has ended stays empty for all later epochs.",
+    code="while True:\n    for batch in batches:\n        yield batch",
+)
+
+
 def _fixes(
     begun: facts.TrainingStarted, shortfall: _Shortfall, first: _Count
 ) -> tuple[Fix, ...]:
     has = max(one.done for one in shortfall.counts)
+    if not has:
+        return (EMPTY,)
     if shortfall.what == "validation":
+        if begun.settings.get("validation.kind") == "generator":
+            return (_ENDLESS_GENERATOR,)
         return (
             Fix(
                 title="Plan as many validation batches as there are",
@@ -278,14 +297,7 @@ def _fixes(
             ),
         )
     if begun.settings.get("data.kind") == "generator":
-        return (
-            Fix(
-                title="Let the generator begin again when it ends",
-                why="A Python generator that has ended stays empty for all later "
-                "epochs.",
-                code="while True:\n    for batch in batches:\n        yield batch",
-            ),
-        )
+        return (_ENDLESS_GENERATOR,)
     again = Fix(
         title="Let the data begin again, or plan as many steps as it has",
         why=f"An epoch was planned with {first.planned:,} steps."

@@ -31,6 +31,10 @@ def names(found: list[str], most: int = 3) -> str:
     return "".join(found)
 
 
+def looks(count: int) -> str:
+    return "1 look" if count == 1 else f"{count:,} looks"
+
+
 def cut(text: str, longest: int) -> str:
     """A text that fits; a longer one ends after a whole word, and says so."""
     if len(text) <= longest:

@@ -110,13 +110,18 @@ def has_plain_step(training: Training) -> bool:
 
 def has_penalty(training: Training) -> bool:
     """The reported loss holds more than the loss of the outputs, or weighs rows."""
-    given = (training.setting("class_weight"), training.setting("sample_weight"))
-    if any(given):
-        return True
-    if any(f.role == "weight" for seen in training.batches for f in seen.fields):
+    if weighs_rows(training):
         return True
     layers = training.started.layers
     return any(name in layer.settings for layer in layers for name in _REGULARIZERS)
+
+
+def weighs_rows(training: Training) -> bool:
+    """Some rows or classes count more than others."""
+    given = (training.setting("class_weight"), training.setting("sample_weight"))
+    return any(given) or any(
+        field.role == "weight" for seen in training.batches for field in seen.fields
+    )
 
 
 def penalties(training: Training) -> dict[str, str]:

@@ -19,6 +19,7 @@ from tb_health_plugin.diagnosis.heads import (
     Head,
     has_penalty,
     head_of,
+    weighs_rows,
 )
 from tb_health_plugin.diagnosis.joined import joined
 
@@ -51,8 +52,17 @@ WORSE = 1.2
 # A fall by less than this between first and last epoch is none.
 FLAT = 0.03
 
+# Area under a curve: 0.5 ranks by chance, and a curve of precision and recall reaches
+# the share of the positive rows. Chance stays within so many standard errors of that;
+# the least is for that share, which is known from some batches only.
+RANKING_ERRORS = 4.0
+LEAST_RANKING_MARGIN = 0.02
+
 # Losses that no longer are the plain cross-entropy.
 _CHANGED_LOSS = re.compile(r"focal|label_smoothing=(?!0(\.0)?[,)])", re.IGNORECASE)
+
+# How Keras and most programs name that area.
+_RANKINGS = re.compile(r"(?:^|_)(?:auc|auroc|aucroc)(?:_|\d|$)", re.IGNORECASE)
 
 _ACCURACIES = (
     "accuracy",
@@ -130,7 +140,12 @@ def learning_of(training: Training) -> Learning:
     if _is_worse(losses, base) and not _is_sure(accuracies, base):
         # A loss that is worse than ignorance outweighs an accuracy a bit above it.
         by_accuracy = "slow" if by_accuracy == "yes" else by_accuracy
+    if by_accuracy == "no" and weighs_rows(training):
+        # Rows of rare classes weigh more, at the cost of accuracy, as was wanted.
+        by_accuracy = "unknown"
     state = _state(training, reported, by_loss, by_accuracy, base)
+    if state in ("no", "slow") and _ranks(training, target):
+        state = "yes"
     return Learning(
         state=state,
         losses=losses,
@@ -273,6 +288,31 @@ def _rises(accuracies: Sequence[float], chance: float, error: float) -> bool:
     first = statistics.fmean(accuracies[:third])
     last = statistics.fmean(accuracies[-third:])
     return last > chance and last - first > 3 * error * math.sqrt(2 / third)
+
+
+def _ranks(training: Training, target: Tensor | None) -> bool:
+    """It tells rows apart: weak signals show here first, and rare classes only here."""
+    if target is None or not 0 < target.mean < 1:
+        return False
+    rows = max(_rows_per_epoch(training), 1.0)
+    # Of the Mann-Whitney statistic, which the area under the ROC curve is.
+    error = math.sqrt(1 / (12 * rows * target.mean * (1 - target.mean)))
+    margin = max(LEAST_RANKING_MARGIN, RANKING_ERRORS * error)
+    level = max(0.5, target.mean) + margin
+    return any(
+        _ends_above(training, name, level)
+        # What was learned from the order of rows alone is gone when others are asked.
+        and _ends_above(training, f"val_{name}", level - margin / 2, absent=True)
+        for name in training.metric_names
+        if _RANKINGS.search(name) and not name.startswith("val_")
+    )
+
+
+def _ends_above(
+    training: Training, name: str, level: float, *, absent: bool = False
+) -> bool:
+    values = finite(training.metric(name))[-3:]
+    return statistics.median(values) > level if values else absent
 
 
 def _is_worse(losses: Sequence[float], base: Baseline | None) -> bool:

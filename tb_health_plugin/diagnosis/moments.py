@@ -4,6 +4,8 @@ from tb_health_plugin.diagnosis.verdict import Moment
 from tb_health_plugin.events import facts
 from tb_health_plugin.reading.run_history import Attempt
 
+NOT_BEGUN = "before the first step was done"
+
 
 def last_end(attempt: Attempt) -> facts.TrainingEnded | None:
     """How the newest training gave control back; None if it has not."""
@@ -46,5 +48,5 @@ def where(attempt: Attempt) -> str:
     if has_returned(attempt):
         return f"after the training (step {attempt.last_step:,})"
     if not attempt.last_step:
-        return "before the first step was done"
+        return NOT_BEGUN
     return f"at step {attempt.last_step:,}"

@@ -129,14 +129,17 @@ def _caught(attempt: Attempt, story: Story) -> Story:
 
 
 def _was_done_again(attempt: Attempt, raised: Raised) -> bool:
-    """A later training had the same plan and kept it: a retry, or the next trial."""
+    """A later training had that plan or a longer one and kept it.
+
+    It was a retry, the next trial, or a mistake that was put right.
+    """
     failed = raised.training
     if failed is None:
         return False
     for begun in attempt.all(facts.TrainingStarted):
         if (begun.training or 0) <= (failed.training or 0):
             continue
-        if begun.planned_epochs != failed.planned_epochs:
+        if (begun.planned_epochs or 0) < (failed.planned_epochs or 0):
             continue
         for ended in attempt.all(facts.TrainingEnded):
             planned = (begun.planned_epochs or 0) - (begun.initial_epoch or 0)

@@ -20,7 +20,7 @@ from tb_health_plugin.diagnosis.moments import (
     stopped_at,
     where,
 )
-from tb_health_plugin.diagnosis.verdict import Evidence, State, Story, Verdict
+from tb_health_plugin.diagnosis.verdict import Evidence, Fix, State, Story, Verdict
 from tb_health_plugin.events import facts
 from tb_health_plugin.reading.liveness import Life
 from tb_health_plugin.reading.run_history import Attempt
@@ -117,6 +117,14 @@ def _by_native_exit(attempt: Attempt, code: int) -> Story:
         evidence=(
             Evidence(text=f"The process exited with status {code}.", at=at),
             Evidence(text="No exit handler of Python ran.", at=at),
+        ),
+        fixes=(
+            Fix(
+                title="Look for os._exit in the program and in what it calls",
+                why=f"Whoever called it chose the status {code}. Nothing is saved, "
+                "closed or flushed then; sys.exit() does that.",
+                code="grep -rn 'os._exit' --include='*.py' .",
+            ),
         ),
     )
     return _story("ended_early", "Ended itself", verdict)

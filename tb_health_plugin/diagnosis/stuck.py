@@ -7,7 +7,7 @@ from tb_health_plugin.diagnosis import absent_peer, durations, endless, silence
 from tb_health_plugin.diagnosis.ending import Ending
 from tb_health_plugin.diagnosis.moments import is_under_way, last_end, stopped_at
 from tb_health_plugin.diagnosis.stall_cause import Cause, cause_of, place_of
-from tb_health_plugin.diagnosis.verdict import Evidence, Moment, State, Verdict
+from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Moment, State, Verdict
 from tb_health_plugin.events import facts
 from tb_health_plugin.events.python_stacks import Frame
 from tb_health_plugin.reading.liveness import Life
@@ -19,6 +19,11 @@ _ENDED_BY: dict[int, tuple[State, str]] = {
     int(signal.SIGTERM): ("ended_early", "was asked to stop"),
     int(signal.SIGINT): ("ended_early", "was stopped by Ctrl-C"),
 }
+_WHO_STOPPED_IT = Fix(
+    title="Find out who stopped it, before you start it again",
+    why="Ctrl-Z, a debugger, a scheduler that suspends jobs and kill -STOP do that. It "
+    "would have gone on after kill -CONT.",
+)
 
 
 def hang(attempt: Attempt, life: Life) -> Ending | None:
@@ -112,9 +117,11 @@ def _ended(attempt: Attempt, stall: facts.Stalled, number: int) -> Ending:
         strong=False,
         at=stopped_at(attempt),
     )
-    return Ending(
-        state, verdict.chip, replace(verdict, evidence=(*verdict.evidence, kill))
-    )
+    verdict = replace(verdict, evidence=(*verdict.evidence, kill))
+    if verdict.id == "stopped_process":
+        # There is nothing left to send SIGCONT to, and the number may be reused.
+        verdict = replace(verdict, fixes=(_WHO_STOPPED_IT,))
+    return Ending(state, verdict.chip, verdict)
 
 
 def _verdict(attempt: Attempt, stall: facts.Stalled, headline: str) -> Verdict:

@@ -131,6 +131,25 @@ class TestRaisedBefore:
         assert (told.state, told.severity) == ("finished", "info")
         assert (told.verdict.id, told.verdict.severity) == ("alloc_failure", "info")
 
+    def test_more_than_that_was_done_after(self):
+        told = story(begun(planned=2), self.OOM, begun(1), ended(1, epochs=20))
+
+        assert (told.state, told.severity) == ("finished", "info")
+        assert told.verdict.severity == "info"
+
+    def test_where_it_struck_is_told_of_its_own_training(self):
+        at_once = facts.TrainingEnded(
+            wall_time=3.0,
+            training=0,
+            last_step=0,
+            reason="raised",
+            exception="ValueError",
+        )
+
+        told = story(begun(), at_once, begun(1), ended(1, epochs=20))
+
+        assert "before the first step was done" in told.verdict.headline
+
     def test_something_else_was_done_after(self):
         told = story(begun(), self.OOM, begun(1, planned=5), ended(1, epochs=5))
 

@@ -352,3 +352,12 @@ class TestPythonInsideTheStep:
 
     def test_validation_may_have_other_data(self):
         assert self.told("arrays", phase="validation").verdict.id == "input_hang"
+
+
+def test_nobody_is_told_to_wake_a_process_that_is_gone():
+    alive = story(stalled("stopped"))
+    dead = story(stalled("stopped"), killed(signal.SIGKILL), life=GONE)
+
+    assert alive.verdict.fixes[0].code == "kill -CONT 7"
+    assert dead.verdict.id == "stopped_process"
+    assert dead.verdict.fixes[0].code is None

@@ -4,6 +4,7 @@ import re
 
 from tb_health_plugin.diagnosis.ending import Ending
 from tb_health_plugin.diagnosis.exceptions.raised import Raised, said_in
+from tb_health_plugin.diagnosis.exhausted import EMPTY
 from tb_health_plugin.diagnosis.figures import cut
 from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Verdict
 
@@ -50,16 +51,18 @@ def ended(raised: Raised) -> Ending | None:
                 text=f"{step:,} steps{of} had been done.", strong=False, at=raised.at
             ),
         ),
-        fixes=(
-            Fix(
-                title="Let the data begin again, or plan as many steps as it has",
-                why=f"It gave data for {step:,} steps.",
-                code="dataset = dataset.repeat()",
-            ),
-        ),
+        fixes=(_again(step) if step else EMPTY,),
         chip="Ran out of data",
     )
     return Ending("failed", "Ran out of data", verdict)
+
+
+def _again(step: int) -> Fix:
+    return Fix(
+        title="Let the data begin again, or plan as many steps as it has",
+        why=f"It gave data for {step:,} steps.",
+        code="dataset = dataset.repeat()",
+    )
 
 
 def failed(raised: Raised) -> Ending | None:

@@ -42,17 +42,25 @@ def _exited(raised: Raised) -> Ending:
         stopped_at=raised.at,
         place=raised.place,
         evidence=tuple(evidence),
-        fixes=(
-            Fix(
-                title="Stop the training instead of the program",
-                why="fit() returns then, and what comes after it is run: saving among "
-                "it.",
-                code="self.model.stop_training = True",
-            ),
-        ),
+        fixes=(_stop_the_training(raised),),
         chip="Ended itself",
     )
     return Ending("ended_early", "Ended itself", verdict)
+
+
+def _stop_the_training(raised: Raised) -> Fix:
+    title = "Stop the training instead of the program"
+    if raised.training is not None and raised.training.loop == "loop":
+        return Fix(
+            title=title,
+            why="What comes after the loop is run then: saving among it.",
+            code="break",
+        )
+    return Fix(
+        title=title,
+        why="fit() returns then, and what comes after it is run: saving among it.",
+        code="self.model.stop_training = True",
+    )
 
 
 def _on_request(raised: Raised, status: int, evidence: list[Evidence]) -> Ending:

@@ -157,7 +157,8 @@ def _host(raised: Raised, asked: float | None) -> Ending:
         stopped_at=raised.at,
         place=raised.place,
         evidence=tuple(evidence),
-        fixes=(_line(raised, asked), _less(raised)),
+        # What a callback asks for does not shrink with the batch.
+        fixes=(_line(raised, asked), *(() if raised.in_callback else (_less(raised),))),
         chip="Out of memory",
     )
     return Ending("failed", "Out of memory", verdict)

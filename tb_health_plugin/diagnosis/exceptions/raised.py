@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tb_health_plugin.diagnosis.figures import cut
-from tb_health_plugin.diagnosis.moments import stopped_at, where
+from tb_health_plugin.diagnosis.moments import NOT_BEGUN, stopped_at, where
 from tb_health_plugin.diagnosis.verdict import Evidence, Moment
 from tb_health_plugin.events import facts
 from tb_health_plugin.reading.run_history import Attempt
@@ -226,9 +226,9 @@ class Raised:
     @property
     def where(self) -> str:
         """Where in the run, as the rest of a sentence."""
-        if self.step:
-            return f"at step {self.step:,}"
-        return where(self.attempt)
+        if self.step is None:
+            return where(self.attempt)
+        return f"at step {self.step:,}" if self.step else NOT_BEGUN
 
     @property
     def place(self) -> dict[str, str | int]:

@@ -86,11 +86,6 @@ _PAIRS = (
         rf"expected shape ?=? ?(?P<want>{_S}).{{0,80}}?shape ?=? ?(?P<got>{_S})", re.I
     ),
     re.compile(
-        r"expected axis -?\d+ of input shape to have value (?P<want>\d+).{0,60}?"
-        rf"shape (?P<got>{_S})",
-        re.I,
-    ),
-    re.compile(
         rf"expected (?P<want>(?:min_|max_)?ndim ?=? ?\d).{{0,60}}?Full shape received: "
         rf"(?P<got>{_S})",
         re.I,
@@ -100,6 +95,12 @@ _PAIRS = (
         re.I,
     ),
 )
+_AXIS = re.compile(
+    r"expected axis (?P<axis>-?\d+) of input shape to have value (?P<want>\d+).{0,60}?"
+    rf"shape (?P<got>{_S})",
+    re.I,
+)
+_ROWS = re.compile(r"'(\w+)' sizes: (\d+)")
 _TARGETS = re.compile(
     rf"target\.shape=(?P<got>{_S}).{{0,20}}?output\.shape=(?P<want>{_S})"
     rf"|labels(?: shape)? (?P<labels>{_S}).{{0,40}}?logits(?: shape)? (?P<logits>{_S})"
@@ -166,17 +167,23 @@ class _Met:
 
     Attributes:
         kind: "expected" (one and what came instead), "targets" (outputs of the model
-            and targets) or "both" (neither is the right one).
+            and targets), "axis" (a length in a shape) or "both" (neither is the right
+            one).
         one: The first of them.
         other: The second.
+        axis: Which axis has the wrong length.
     """
 
     kind: str
     one: str
     other: str
+    axis: int | None = None
 
 
 def _met(message: str) -> _Met | None:
+    length = _AXIS.search(message)
+    if length:
+        return _Met("axis", length["want"], length["got"], int(length["axis"]))
     for pattern in _PAIRS:
         found = pattern.search(message)
         if found:
@@ -203,6 +210,10 @@ def _layer(message: str) -> str | None:
 
 def _headline(raised: Raised, detail: str, met: _Met | None, layer: str | None) -> str:
     where = raised.where
+    rows = _ROWS.findall(raised.whole) if "cardinality" in raised.whole else []
+    if len(rows) > 1:
+        told = ", ".join(f"{name} has {int(size):,}" for name, size in rows[:3])
+        return f"Inputs and targets differ in their number of rows: {told}"
     if detail == "dtype":
         kind = re.search(r"Invalid dtype: ?(\w+)", raised.whole)
         ending = f": the data is of type {kind[1]}" if kind else ""
@@ -217,6 +228,10 @@ def _headline(raised: Raised, detail: str, met: _Met | None, layer: str | None) 
     name = layer if layer and len(layer) <= _LONGEST_NAME else None
     if met.kind == "expected":
         return f"{name or 'The model'} expects {met.one} and got {met.other}, {where}"
+    if met.kind == "axis":
+        axis = "last axis" if met.axis == -1 else f"axis {met.axis}"
+        who = name or "The model"
+        return f"{who} expects {met.one} in the {axis} and got {met.other}, {where}"
     inside = f" in {name}" if name else ""
     return f"Shapes {met.one} and {met.other} do not fit{inside} {where}"
 
@@ -244,6 +259,14 @@ def _fixes(
         )
     if met is not None and met.kind == "targets":
         fixes.append(_targets(raised))
+    if met is not None and _is_channels_first(met):
+        fixes.append(
+            Fix(
+                title="Move the channels to the last axis",
+                why=f"{met.other} has {met.one} in axis 1, as for channels first.",
+                code="x = np.moveaxis(x, 1, -1)",
+            )
+        )
     if "cardinality" in message:
         fixes.append(
             Fix(
@@ -260,6 +283,12 @@ def _fixes(
         )
     )
     return tuple(fixes)
+
+
+def _is_channels_first(met: _Met) -> bool:
+    """Images or signals whose axis 1 has what the last one should have."""
+    lengths = re.findall(r"\d+|None", met.other)
+    return met.axis == -1 and len(lengths) > 3 and lengths[1] == met.one
 
 
 def _targets(raised: Raised) -> Fix:

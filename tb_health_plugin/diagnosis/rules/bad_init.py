@@ -144,11 +144,16 @@ def _stuck_at_zero(
         headline=f"The weights of {names(layers, 2)} began at 0 and cannot leave it",
         because="They were exactly 0 at every look, and so were their gradients.",
         evidence=[
-            f"The weights of {names(layers)} were 0 at all "
-            f"{len(stuck[0].steps):,} looks, and got no gradient."
+            f"The weights of {names(layers)} were 0 at {_looks(stuck[0])}, and got no "
+            "gradient."
         ],
         layers=layers,
     )
+
+
+def _looks(one: SeenVariable) -> str:
+    count = len(one.steps)
+    return f"all {count:,} looks" if count > 1 else "the only look"
 
 
 def _equal_units(

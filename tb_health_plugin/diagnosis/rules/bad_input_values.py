@@ -18,12 +18,12 @@ there is nothing to do: then the loss stays a number and this is only a note.
 import math
 
 from tb_health_plugin.diagnosis.bad_numbers import (
-    STOP_AT_NAN,
     BadNumber,
     bad_batch,
     bad_fields,
     explained_ends,
     first_bad,
+    stop_at_nan,
     waste,
 )
 from tb_health_plugin.diagnosis.case import Case, Training
@@ -77,7 +77,7 @@ def _broke(case: Case, bad: BadNumber) -> Verdict:
             *_normal_before(bad),
             *waste(bad, case),
         ),
-        fixes=(*_fixes(bad.training, field, role), STOP_AT_NAN),
+        fixes=(*_fixes(bad.training, field, role), stop_at_nan(bad.training)),
         chip="NaN in data",
         explains=(
             "nan_op",
@@ -117,7 +117,7 @@ def _by_exclusion(case: Case, bad: BadNumber) -> Verdict:
                 why="One NaN or infinite number in one row is enough.",
                 code="assert np.isfinite(x).all() and np.isfinite(y).all()",
             ),
-            STOP_AT_NAN,
+            stop_at_nan(bad.training),
         ),
         chip="NaN in data",
         explains=("nan_op", *explained_ends(case)),
@@ -245,6 +245,12 @@ def _normal_before(bad: BadNumber) -> tuple[Evidence, ...]:
     return (Evidence(text=text, strong=False, lane="loss", at=bad.at),)
 
 
+def _rows(training: Training, field: facts.Field | None) -> int | str:
+    """How many rows a batch has, as it was seen or set."""
+    seen = field.shape[0] if field and field.shape else None
+    return seen or training.setting("batch_size") or 32
+
+
 def _fixes(training: Training, field: facts.Field | None, role: str) -> tuple[Fix, ...]:
     name = {"input": "x", "target": "y"}.get(role, role)
     kind = training.setting("data.kind")
@@ -254,7 +260,7 @@ def _fixes(training: Training, field: facts.Field | None, role: str) -> tuple[Fi
         code = (
             "dataset = dataset.unbatch().filter(\n"
             f"    lambda x, y: tf.reduce_all(tf.math.is_finite({keep})))"
-            f".batch({training.setting('batch_size') or 32})"
+            f".batch({_rows(training, field)})"
         )
     else:
         axes = f"{name}.reshape(len({name}), -1)" if dims != 1 else f"{name}[:, None]"

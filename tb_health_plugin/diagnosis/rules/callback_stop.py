@@ -32,6 +32,10 @@ from tb_health_plugin.events import facts
 
 # So much of a value is progress that somebody wants, not noise of batches.
 REAL_PROGRESS = 0.05
+# A least step this large beside the metric itself is one that hardly any epoch makes;
+# if it ended the run in this part of its epochs, nobody meant it.
+ABSURD = 0.5
+SOON = 0.2
 # With so little patience one bad epoch of a noisy metric ends a training.
 IMPATIENT = 1
 # A setback is small if it takes back at most this part of the last gain.
@@ -208,7 +212,11 @@ def _unreachable(watched: _Watched) -> _Found | None:
 def _too_strict(watched: _Watched) -> _Found | None:
     step, mode, values = watched.setting("min_delta"), watched.mode, watched.values
     patience = watched.stop.patience or 0
-    if not step or mode is None or len(values) < LEAST_EPOCHS:
+    if not step or mode is None or len(values) < 2:
+        return None
+    planned = watched.training.started.planned_epochs or 0
+    absurd = abs(step) >= ABSURD * abs(values[0]) > 0 and len(values) <= SOON * planned
+    if len(values) < LEAST_EPOCHS and not absurd:
         return None
     recent = values[-(patience + 1) :] if patience else values[-2:]
     gains = [
@@ -216,7 +224,8 @@ def _too_strict(watched: _Watched) -> _Found | None:
         for earlier, later in itertools.pairwise(recent)
     ]
     total = sum(gains)
-    if min(gains) <= 0 or total < REAL_PROGRESS * abs(recent[0]):
+    least = 0.0 if absurd else REAL_PROGRESS * abs(recent[0])
+    if min(gains) <= 0 or total < least:
         return None
     return (
         "min_delta",

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from tb_health_plugin.diagnosis import inspections, learning_rate, loss_course
 from tb_health_plugin.diagnosis.bad_numbers import first_bad
 from tb_health_plugin.diagnosis.case import Case, Training
-from tb_health_plugin.diagnosis.figures import names, short
+from tb_health_plugin.diagnosis.figures import looks, names, short
 from tb_health_plugin.diagnosis.inspections import SeenLayer, SeenVariable
 from tb_health_plugin.diagnosis.learning import main_training
 from tb_health_plugin.diagnosis.magnitudes import data_scale
@@ -197,10 +197,11 @@ def _verdict(
         id="dead_relu",
         detail="from_start" if from_start else detail,
         severity="critical" if learned is False else "warning",
-        confidence="proven" if one.whole and one.variables else "likely",
+        confidence="proven"
+        if one.whole and one.variables and len(one.seen.steps) - one.since > 1
+        else "likely",
         headline=f"{count} of {name} gave out 0 for every input, {when}",
-        because="Every look from then on saw it, and the gradients of the layer were "
-        "exactly 0."
+        because=_because(one)
         if one.whole
         else "Every look from then on saw the same, and the loss does not fall.",
         cause_at=at,
@@ -213,14 +214,21 @@ def _verdict(
     )
 
 
+def _because(one: _Dead) -> str:
+    if len(one.seen.steps) - one.since == 1:
+        return "The one look there was saw it, with gradients of exactly 0."
+    return (
+        "Every look from then on saw it, and the gradients of the layer were exactly 0."
+    )
+
+
 def _evidence(
     training: Training, dead: list[_Dead], one: _Dead, at: Moment
 ) -> list[Evidence]:
     count = len(one.seen.steps) - one.since
     name = one.seen.layer.name
     share = min(one.seen.dead[one.since :])
-    times = "1 look" if count == 1 else f"{count:,} looks"
-    text = f"In {times}, {share:.0%} of its units gave out 0 for all rows."
+    text = f"In {looks(count)}, {share:.0%} of its units gave out 0 for all rows."
     found = [Evidence(text=text, at=at)]
     if one.variables and one.whole:
         text = f"The gradients of {name} were exactly 0."

@@ -8,7 +8,8 @@ units die and the loss stands still.
 
 **How we know.** Loss, gradients or weights grew by orders of magnitude from step to
 step before the first bad number while the data was normal; or updates as large as the
-weights were seen, and the loss is no better than before training.
+weights were seen, and the loss is no better than before training; or the rate is far
+above the usual one, and the loss stays far above that of a constant answer.
 
 **What it is mistaken for.** NaN in the data (there one batch is enough, and it holds
 the NaN), an unstable operation (there all was normal before) and gradients that explode
@@ -31,7 +32,7 @@ from tb_health_plugin.diagnosis.bad_numbers import (
 )
 from tb_health_plugin.diagnosis.case import Case, Training, finite
 from tb_health_plugin.diagnosis.figures import short, times
-from tb_health_plugin.diagnosis.learning import main_training
+from tb_health_plugin.diagnosis.learning import learning_of, main_training
 from tb_health_plugin.diagnosis.magnitudes import is_unscaled, update_ratio
 from tb_health_plugin.diagnosis.rule import Outcome, Rule
 from tb_health_plugin.diagnosis.verdict import (
@@ -55,6 +56,10 @@ THROWN_UP = 1.5
 
 # A finite blow-up: no curriculum or annealing does that to the mean of a quarter run.
 BLOWN_UP = 1_000.0
+
+# A whole quarter of a run this far above both its start and a constant answer: noise
+# of batches does less, and what is learned slowly stays below.
+FAR_WORSE = 1.5
 
 # From here on the weights have their size.
 SETTLED_STEPS = 30
@@ -133,10 +138,13 @@ def _never_settles(case: Case, training: Training) -> Verdict | None:
     # of any training. At a normal rate only later steps count.
     settled = (training.started.first_step or 0) + SETTLED_STEPS
     ratio = update_ratio(training, since=0 if high else settled)
+    level = _constant_answer(training)
+    worse = high and level is not None and now >= FAR_WORSE * max(level, began)
     if ratio is None and not high:
         return None
-    if ratio is not None and ratio < LARGE_UPDATE:
+    if ratio is not None and ratio < LARGE_UPDATE and not worse:
         return None
+    large = ratio is not None and ratio >= LARGE_UPDATE
     blown = now >= BLOWN_UP * abs(began)
     at = Moment(step=training.started.first_step or 0, epoch=1)
     rate = learning_rate.used(training)
@@ -149,11 +157,7 @@ def _never_settles(case: Case, training: Training) -> Verdict | None:
         headline=f"The loss went from {short(began)} up to {short(max(losses))} and "
         f"never settled{words}",
         because="The loss was thrown up and ended no lower than it began"
-        + (
-            ", and updates as large as the weights were seen."
-            if ratio is not None
-            else " at a rate far above the usual one. Updates were not looked at."
-        ),
+        + _why(ratio, large),
         cause_at=at,
         stopped_at=case.stopped_at,
         evidence=(
@@ -164,13 +168,38 @@ def _never_settles(case: Case, training: Training) -> Verdict | None:
                 lane="loss",
                 at=at,
             ),
+            *_level_evidence(level if worse else None, now, at),
             *_rate_evidence(training, at),
             *_scale_evidence(training, at),
         ),
-        fixes=_fixes(training),
+        fixes=_fixes(training, large),
         chip="Rate too high",
-        explains=(*_EXPLAINS, *explained_ends(case), "lr_too_low"),
+        explains=(*_EXPLAINS, *explained_ends(case), "lr_too_low", "not_learning"),
     )
+
+
+def _why(ratio: float | None, large: bool) -> str:
+    if ratio is None:
+        return " at a rate far above the usual one. Updates were not looked at."
+    if large:
+        return ", and updates as large as the weights were seen."
+    return ", far worse than a constant answer, at a rate far above the usual one."
+
+
+def _constant_answer(training: Training) -> float | None:
+    """The loss of a model that ignores its inputs; None if nobody knows it."""
+    base = learning_of(training).baseline
+    return base.loss if base and base.loss and base.loss > 0 else None
+
+
+def _level_evidence(level: float | None, now: float, at: Moment) -> list[Evidence]:
+    if level is None:
+        return []
+    text = (
+        f"That is {times(now / level)} the loss of a constant answer ({short(level)}): "
+        "training made it worse than none."
+    )
+    return [Evidence(text=text, lane="loss", at=at)]
 
 
 def _confidence(training: Training, high: bool) -> Confidence:
@@ -235,15 +264,18 @@ def _scale_evidence(training: Training, at: Moment) -> list[Evidence]:
     return [Evidence(text=text, strong=False, at=at)]
 
 
-def _fixes(training: Training) -> tuple[Fix, ...]:
+def _fixes(training: Training, large: bool = True) -> tuple[Fix, ...]:
+    seen = "Updates were as large as the weights."
+    if not large:
+        seen = "Steps of this size overshoot."
     rate, lower = learning_rate.used(training), learning_rate.better(training)
     fixes = []
     if rate is not None and lower is not None:
         fixes.append(
             Fix(
                 title=f"Lower the learning rate from {short(rate)} to {short(lower)}",
-                why="Updates were as large as the weights. If it then learns too "
-                "slowly, raise it by a factor of 3 at a time.",
+                why=f"{seen} If it then learns too slowly, raise it by a factor of 3 "
+                "at a time.",
                 code=learning_rate.line(training, lower),
             )
         )
@@ -251,7 +283,7 @@ def _fixes(training: Training) -> tuple[Fix, ...]:
         fixes.append(
             Fix(
                 title="Lower the learning rate by a factor of 10",
-                why="Updates were as large as the weights.",
+                why=seen,
             )
         )
     if training.number("optimizer.clipnorm") is None:

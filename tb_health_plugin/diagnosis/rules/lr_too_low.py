@@ -196,7 +196,7 @@ def _by_movement(
     evidence = [
         Evidence(
             text=f"A step changes the weights by about {step:.1g} of their size; all "
-            f"{training.steps:,} steps together by at most {moved:.2%}.",
+            f"{training.steps:,} steps together by at most {_share(moved)}.",
             lane="gradient_norm",
             at=training.at(training.inspections[-1]),
         ),
@@ -258,6 +258,10 @@ def _verdict(
         ),
         explains=_EXPLAINS,
     )
+
+
+def _share(moved: float) -> str:
+    return "0.01%" if moved < 1e-4 else f"{moved:.2%}"
 
 
 RULE = Rule(id="lr_too_low", judge=judge)

@@ -20,10 +20,10 @@ the loss.
 import math
 
 from tb_health_plugin.diagnosis.bad_numbers import (
-    STOP_AT_NAN,
     BadNumber,
     explained_ends,
     first_bad,
+    stop_at_nan,
     waste,
 )
 from tb_health_plugin.diagnosis.case import Case, Training
@@ -70,7 +70,7 @@ def judge(case: Case) -> Verdict | None:
         stopped_at=case.stopped_at,
         place=place,
         evidence=(*_evidence(bad, half), *waste(bad, case)),
-        fixes=(*_fixes(bad, half), STOP_AT_NAN),
+        fixes=(*_fixes(bad, half), stop_at_nan(bad.training)),
         chip="NaN loss",
         explains=(
             "exploding_gradients",
@@ -212,8 +212,7 @@ def _place_fix(bad: BadNumber) -> Fix:
             title="Use a loss that is stable near its edge",
             why=f"What the model gave out was finite; the loss "
             f"({bad.training.setting('loss') or 'your own'}) made it {bad.word}.",
-            code="keras.losses.BinaryCrossentropy(from_logits=True)  "
-            "# and no sigmoid at the end",
+            code=_stable_loss(bad.training),
         )
     if fact.began_in == "update":
         name = bad.training.setting("optimizer") or "the optimizer"
@@ -231,10 +230,11 @@ def _place_fix(bad: BadNumber) -> Fix:
         )
     if not bad.fact.fields:
         return Fix(
-            title="Make sure that the data holds no NaN",
-            why="The batch of that step was not looked at, and one NaN in it looks "
-            "the same.",
-            code="tf.debugging.assert_all_finite(x, 'bad input')",
+            title="Make sure that the data holds no NaN and nothing infinite",
+            why="The batch of that step was not looked at, and one such number in it "
+            "looks the same.",
+            code="tf.debugging.assert_all_finite(x, 'bad input')\n"
+            "tf.debugging.assert_all_finite(y, 'bad target')",
         )
     return Fix(
         title="Find the operation with TensorFlow's own check",
@@ -242,6 +242,16 @@ def _place_fix(bad: BadNumber) -> Fix:
         "makes steps about 1.5 times as long, so switch it off again.",
         code="tf.debugging.enable_check_numerics()",
     )
+
+
+def _stable_loss(training: Training) -> str:
+    loss = (training.setting("loss") or "").lower().replace("_", "")
+    if "binarycrossentropy" in loss:
+        return (
+            "keras.losses.BinaryCrossentropy(from_logits=True)  "
+            "# and no sigmoid at the end"
+        )
+    return "ops.log(ops.maximum(x, 1e-7))  # likewise for sqrt and division"
 
 
 RULE = Rule(id="nan_op", judge=judge)

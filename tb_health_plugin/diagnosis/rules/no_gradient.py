@@ -18,7 +18,7 @@ import re
 
 from tb_health_plugin.diagnosis import inspections, loss_course
 from tb_health_plugin.diagnosis.case import Case, Training
-from tb_health_plugin.diagnosis.figures import names
+from tb_health_plugin.diagnosis.figures import looks, names
 from tb_health_plugin.diagnosis.inspections import SeenVariable
 from tb_health_plugin.diagnosis.learning import main_training
 from tb_health_plugin.diagnosis.rule import Outcome, Rule
@@ -98,7 +98,7 @@ def _verdict(
     evidence = [
         Evidence(
             text=f"{names([one.variable.name for one in cut], 4)} had no gradient at "
-            f"any of {len(cut[0].steps):,} looks and never changed.",
+            f"any of {looks(len(cut[0].steps))} and never changed.",
             at=at,
         )
         if cut[0].steps

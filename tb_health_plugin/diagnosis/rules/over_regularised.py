@@ -21,12 +21,13 @@ import re
 from dataclasses import dataclass
 
 from tb_health_plugin.diagnosis.case import Case, Training
-from tb_health_plugin.diagnosis.heads import penalties
+from tb_health_plugin.diagnosis.heads import head_of, penalties, weighs_rows
 from tb_health_plugin.diagnosis.learning import (
     Learning,
     learning_of,
     main_training,
 )
+from tb_health_plugin.diagnosis.magnitudes import is_unscaled
 from tb_health_plugin.diagnosis.rule import Rule
 from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Verdict
 
@@ -38,6 +39,8 @@ NOTHING = 1e-3
 STRONG_PENALTY = 0.1
 # Usual are 0.1 to 0.5; at this only every tenth number gets through.
 STRONG_DROPOUT = 0.9
+# A useful penalty is a small part of the loss. At this it is nearly all of it.
+OUTWEIGHS = 10.0
 # Decay per step at the usual learning rates; usual are 1e-5 to 0.1.
 STRONG_DECAY = 0.5
 
@@ -83,7 +86,10 @@ def judge(case: Case) -> Verdict | None:
     shrunk = _shrunk(training)
     crushed = shrunk is not None
     strong = [pressure for pressure in pressures if pressure.is_strong]
-    if not (crushed and learned.state == "no") and not (strong and learned.is_bad):
+    nothing = learned.state == "no"
+    untold = any(pressure.strength == 0 for pressure in pressures)
+    heavy = _outweighs(training, learned) if nothing and untold else None
+    if not (nothing and (crushed or heavy)) and not (strong and learned.is_bad):
         return None
     worst = max(strong or pressures, key=lambda pressure: pressure.strength)
     return Verdict(
@@ -94,11 +100,11 @@ def judge(case: Case) -> Verdict | None:
         headline=f"{worst.words} is too strong: {_how_bad(learned)} was learned",
         chip="Over-regularised",
         because=f"{_how_bad(learned).capitalize()} was learned, and "
-        + ("the weights shrank to nothing." if crushed else "the setting is extreme."),
+        + _sign(crushed, bool(strong)),
         cause_at=training.at(training.started, training.started.initial_epoch or 0),
         stopped_at=case.stopped_at,
         place={"layer": worst.layer} if worst.layer else {},
-        evidence=tuple(_evidence(training, learned, shrunk, pressures)),
+        evidence=tuple(_evidence(training, learned, shrunk or heavy, pressures)),
         fixes=(
             Fix(
                 title="Weaken it",
@@ -107,6 +113,37 @@ def judge(case: Case) -> Verdict | None:
             ),
         ),
         explains=_EXPLAINS,
+    )
+
+
+def _sign(crushed: bool, strong: bool) -> str:
+    if crushed:
+        return "the weights shrank to nothing."
+    if strong:
+        return "the setting is extreme."
+    return "the penalty was most of the loss."
+
+
+def _outweighs(training: Training, learned: Learning) -> str | None:
+    """That the penalty outweighed the loss by far, as a sentence; None if not.
+
+    A cross-entropy over so many classes is about their logarithm before training.
+    What is far above comes from penalties, unless data off scale makes it.
+    """
+    head = head_of(training)
+    if head is None or head.kind not in ("sparse", "categorical"):
+        return None
+    if not penalties(training) or weighs_rows(training) or not learned.losses:
+        return None
+    began = learned.start if learned.start is not None else learned.losses[0]
+    if (head.units or 0) < 2 or is_unscaled(training):
+        return None
+    plain = math.log(head.units or 2)
+    if not OUTWEIGHS * plain <= began < math.inf:
+        return None
+    return (
+        f"The loss began at {began:.4g}; without penalties, {head.units} "
+        f"classes give about {plain:.2g}."
     )
 
 
@@ -225,16 +262,14 @@ def _evidence(
         )
         found.append(Evidence(text=text))
     if learned.start is not None and learned.end is not None:
-        text = (
-            f"The loss went from {learned.start:.4g} to {learned.end:.4g}; what fell "
-            "may be the penalty alone."
-        )
+        text = f"The loss went from {learned.start:.4g} to {learned.end:.4g}"
+        text += "; what fell may be the penalty alone." if penalties(training) else "."
         found.append(Evidence(text=text, strong=False, lane="loss"))
     shown = "; ".join(
         f"{pressure.words}" + (f" on {pressure.layer}" if pressure.layer else "")
         for pressure in pressures[:4]
     )
-    return [*found, Evidence(text=f"Set were: {shown}.", strong=False)]
+    return [*found, Evidence(text=f"Set: {shown}.", strong=False)]
 
 
 RULE = Rule(id="over_regularised", judge=judge)

@@ -35,8 +35,12 @@ STILL_FALLING = 0.8
 NOISE_FACTOR = 3.0
 # Validation accuracy that gained more than this since then is no loss to anybody.
 STILL_BETTER = 0.01
+# Where so many rows are right there is no more to gain, only to lose.
+NEARLY_ALL = 0.97
 # Not if the loss has doubled, though: then it is wrong with great certainty.
 DOUBLED = 1.0
+# A rise beside all that had been gained before it. Below this nobody sees it.
+LEAST_PART = 0.05
 # Early stopping by its class, as the settings name it.
 _STOPPERS = ("EarlyStopping",)
 
@@ -46,6 +50,7 @@ class Turn:
     """Where validation was best, and what came after."""
 
     best: int
+    first: float
     lowest: float
     last: float
     train_then: float
@@ -56,6 +61,11 @@ class Turn:
     @property
     def rise(self) -> float:
         return (self.last - self.lowest) / self.lowest
+
+    @property
+    def is_slight(self) -> bool:
+        """The loss had come so far down that the way back is hardly one."""
+        return self.last - self.lowest < LEAST_PART * (self.first - self.lowest)
 
 
 def judge(case: Case) -> Verdict | None:
@@ -80,6 +90,7 @@ def _turn(training: Training) -> Turn | None:
         return None
     turn = Turn(
         best=rows[place][0],
+        first=rows[0][2],
         lowest=lowest,
         last=statistics.median(row[2] for row in after[-3:]),
         train_then=after[0][1],
@@ -108,8 +119,8 @@ def _verdict(case: Case, training: Training, turn: Turn) -> Verdict:
     number = (best.epoch if best.epoch is not None else turn.best) + 1
     undone = _undone(training, turn)
     better = _accuracy_gain(training, turn)
-    gained = better is not None and better > STILL_BETTER and turn.rise < DOUBLED
-    harmless = bool(undone) or gained
+    gained = better is not None and better > _least_gain(training, turn)
+    harmless = bool(undone) or (gained and turn.rise < DOUBLED) or turn.is_slight
     last = training.epochs[turn.epochs[-1]]
     evidence = [
         Evidence(
@@ -183,6 +194,13 @@ def _accuracy_gain(training: Training, turn: Turn) -> float | None:
     if then is None or not now:
         return None
     return statistics.median(now) - then
+
+
+def _least_gain(training: Training, turn: Turn) -> float:
+    """What accuracy must have gained since then to be no loss."""
+    name = accuracy_name(training, "val_") or ""
+    then = training.epochs[turn.best].metrics.get(name, 0.0)
+    return STILL_BETTER if then < NEARLY_ALL else -STILL_BETTER / 2
 
 
 def _fixes(training: Training, number: int, epochs: int) -> tuple[Fix, ...]:

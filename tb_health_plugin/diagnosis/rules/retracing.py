@@ -183,7 +183,7 @@ def _fixes(name: str) -> tuple[Fix, ...]:
             title="Pass tensors instead of Python numbers, and make functions once",
             why=f"Each Python number, and each @tf.function made inside a loop, is "
             f"traced anew; {name} was.",
-            code="step = tf.constant(step)  # before the call",
+            code="number = tf.constant(number)  # before the call",
         ),
         Fix(
             title="Say which shapes may vary",

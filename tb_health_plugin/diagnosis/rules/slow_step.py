@@ -53,6 +53,8 @@ MOST_PARTS = 16
 SLOWER = 1.5
 # TensorFlow says this if it found a GPU and may not use it.
 _NO_GPU = r"Cannot dlopen some GPU libraries|Skipping registering GPU devices"
+# And this, when a data set is made while all functions run eagerly.
+_ALL_EAGER = r"run_functions_eagerly` option is set"
 
 
 def judge(case: Case) -> Verdict | NotMeasured | None:
@@ -63,22 +65,39 @@ def judge(case: Case) -> Verdict | NotMeasured | None:
             return slowing
     for training in case.trainings:
         use = whole(training)
-        if _is_eager(training, use):
-            return _eager(case, training, use)
+        everywhere = training.setting("run_eagerly") != "True"
+        if everywhere and case.said(_ALL_EAGER) is None:
+            continue
+        if _is_costly(use):
+            return _eager(case, training, use, everywhere)
     return _on_cpu(case)
 
 
-def _is_eager(training: Training, use: TimeUse) -> bool:
+def _is_costly(use: TimeUse) -> bool:
     return (
-        training.setting("run_eagerly") == "True"
-        and use.steps >= FEWEST_STEPS
+        use.steps >= FEWEST_STEPS
         and (use.stepping or 0.0) >= LEAST_SECONDS
         and use.per_step(use.stepping) >= LEAST_EAGER_STEP_SECONDS
         and use.share(use.stepping) >= LEAST_SHARE
     )
 
 
-def _eager(case: Case, training: Training, use: TimeUse) -> Verdict:
+def _eager(case: Case, training: Training, use: TimeUse, everywhere: bool) -> Verdict:
+    """Args: everywhere: it was set for the whole program, not for the model."""
+    compiled = Fix(
+        title="Take out run_eagerly=True",
+        why="It is meant for debugging. In a graph, print() and breakpoints in the "
+        "step work only while it is traced.",
+        code="model.compile(..., run_eagerly=False)",
+    )
+    program = Fix(
+        title="Look for tf.config.run_functions_eagerly(True)",
+        why="It makes every tf.function of the program run so.",
+        code="tf.config.run_functions_eagerly(False)",
+    )
+    how = "The model was compiled with run_eagerly=True."
+    if everywhere:
+        how = "TensorFlow said that tf.config.run_functions_eagerly is on."
     at = training.at(training.started)
     each = duration(use.per_step(use.stepping))
     return Verdict(
@@ -87,12 +106,12 @@ def _eager(case: Case, training: Training, use: TimeUse) -> Verdict:
         severity="warning",
         confidence="likely",
         headline=f"Steps run eagerly, without a graph, and take {each} each",
-        because="Keras says that it runs eagerly. How much faster a graph would be "
-        "was not tried; several times is usual.",
+        because=f"{'TensorFlow' if everywhere else 'Keras'} says that it runs eagerly. "
+        "How much faster a graph would be was not tried; several times is usual.",
         cause_at=at,
         stopped_at=case.stopped_at,
         evidence=(
-            Evidence(text="The model was compiled with run_eagerly=True.", at=at),
+            Evidence(text=how, at=at),
             Evidence(
                 text=f"{use.steps:,} steps took {duration(use.stepping or 0.0)}, "
                 f"{use.share(use.stepping):.0%} of the time.",
@@ -100,19 +119,7 @@ def _eager(case: Case, training: Training, use: TimeUse) -> Verdict:
                 at=at,
             ),
         ),
-        fixes=(
-            Fix(
-                title="Take out run_eagerly=True",
-                why="It is meant for debugging. In a graph, print() and breakpoints in "
-                "the step work only while it is traced.",
-                code="model.compile(..., run_eagerly=False)",
-            ),
-            Fix(
-                title="Look for tf.config.run_functions_eagerly(True)",
-                why="It does the same to every tf.function of the program.",
-                code="tf.config.run_functions_eagerly(False)",
-            ),
-        ),
+        fixes=(program,) if everywhere else (compiled, program),
         chip="Runs eagerly",
     )
 

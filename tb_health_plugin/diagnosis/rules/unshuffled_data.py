@@ -70,6 +70,8 @@ _EXPLAINS = (
     "exploding_gradients",
     "undertrained",
     "label_problem",
+    # Units that are silent for all rows of a batch may only be silent for its class.
+    "dead_relu",
 )
 
 

@@ -18,7 +18,7 @@ compute gradients for and apply them to the same model.trainable_variables.
 from tb_health_plugin.diagnosis import inspections, loss_course
 from tb_health_plugin.diagnosis.bad_numbers import first_bad
 from tb_health_plugin.diagnosis.case import Case, Training, finite
-from tb_health_plugin.diagnosis.figures import names, short
+from tb_health_plugin.diagnosis.figures import looks, names, short
 from tb_health_plugin.diagnosis.inspections import SeenVariable
 from tb_health_plugin.diagnosis.learning import main_training
 from tb_health_plugin.diagnosis.rule import Outcome, Rule
@@ -252,7 +252,7 @@ def _verdict(
         else f"{len(still):,} of {len(every):,} variables never change, as if frozen"
     )
     evidence = [
-        Evidence(text=f"{listed}: no change in {len(seen):,} looks.", at=at),
+        Evidence(text=f"{listed}: no change in {looks(len(seen))}.", at=at),
     ]
     if with_gradient:
         largest = max(max(inspections.known(o.gradients)) for o in with_gradient)

@@ -34,6 +34,7 @@ from tb_health_plugin.diagnosis.heads import (
     CROSS_ENTROPIES,
     REGRESSIONS,
     Head,
+    has_penalty,
     head_of,
 )
 from tb_health_plugin.diagnosis.learning import (
@@ -80,6 +81,10 @@ MOSTLY_OUT_OF_REACH = 0.4
 BEYOND = 0.1
 # A loss this far below the trivial one is good, whatever it was made of.
 GOOD = 0.3
+# What Keras says of probabilities where it expects scores.
+_NOT_LOGITS = r"from_logits=True.{0,120}does not represent logits"
+# Scores that are still near 0 lie in 0 to 1, too; none of a softmax reaches this then.
+SURE = 0.5
 # More labels than one per row, on average.
 SEVERAL_LABELS = 1.05
 
@@ -109,7 +114,11 @@ def judge(case: Case) -> Verdict | None:
 
 def _judge(case: Case, training: Training, head: Head) -> Verdict | None:
     target = target_of(training)
-    found = _always_one(case, training, head) or _one_class(case, training, head)
+    found = (
+        _always_one(case, training, head)
+        or _one_class(case, training, head)
+        or _activated_twice(case, training, head)
+    )
     if found or target is None:
         return found or _raw_scores(case, training, head, None)
     return (
@@ -235,6 +244,72 @@ def _class_numbers(
         ),
         severity="critical",
     )
+
+
+def _activated_twice(case: Case, training: Training, head: Head) -> Verdict | None:
+    """Probabilities read as raw scores: the loss takes the softmax of a softmax.
+
+    Keras sees through a softmax that is the very last operation: it warns, and
+    takes the scores from before. It cannot if anything comes after, as in a layer of
+    the program's own; then the loss has a floor.
+    """
+    if head.kind not in CROSS_ENTROPIES or not head.from_logits:
+        return None
+    if head.activation or head.layer.kind == "Softmax" or case.said(_NOT_LOGITS):
+        return None
+    low, high = _output_range(training, head)
+    if low is None or high is None or low < 0 or not SURE < high <= 1:
+        return None
+    if not is_long_enough(training):
+        return None
+    floor = _floor(head)
+    losses = finite(training.metric("loss"))
+    if floor is None or not losses or min(losses) < floor or has_penalty(training):
+        return None
+    name = "sigmoid" if head.kind == "binary" else "softmax"
+    return _verdict(
+        case,
+        training,
+        head,
+        detail="probabilities_as_scores",
+        headline=f"{head.loss_name} takes the {name} of outputs that already are "
+        "probabilities",
+        because="All outputs that were looked at lay in 0 to 1, and the loss never "
+        "fell below what such outputs can reach.",
+        evidence=(
+            Evidence(
+                text=f"The outputs of {head.layer.name} ran from {low:.3g} to "
+                f"{high:.3g}; the loss has from_logits=True."
+            ),
+            Evidence(
+                text=f"So the loss cannot fall below {floor:.3g}, and gradients are "
+                f"small. It was never below {min(losses):.3g}.",
+                lane="loss",
+            ),
+            *_outcome(training),
+        ),
+        fixes=(
+            Fix(
+                title="Tell the loss that it gets probabilities",
+                why=f"The {name} is in the model already.",
+                code="from_logits=False",
+            ),
+            Fix(
+                title=f"Or take the {name} out of {head.layer.name}",
+                why="Scores are safer in low precision. Apply it after predict().",
+            ),
+        ),
+        severity="warning",
+        confidence="likely",
+    )
+
+
+def _floor(head: Head) -> float | None:
+    """The lowest loss that outputs of 0 to 1 can reach when read as scores."""
+    if head.kind == "binary":
+        # All labels 1, at an output of 1.
+        return math.log1p(math.exp(-1.0))
+    return math.log1p((head.units - 1) / math.e) if head.units else None
 
 
 def _raw_scores(

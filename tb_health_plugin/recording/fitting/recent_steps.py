@@ -85,6 +85,7 @@ class RecentSteps:
         self._states: list[State] = []
         self._variables: list[Any] | None = None
         self._keeps_states = True
+        self._cost = math.inf
         self._why = "no copy of the model from just before that step is kept"
         self.due = 0
 
@@ -119,7 +120,9 @@ class RecentSteps:
         seconds = time.perf_counter() - began
         self._spent(seconds)
         copied = bytes_in(self._variables or []) / _COPIED_BYTES_PER_SECOND
-        self.due = number + self._apart(seconds + copied)
+        # What was lowest so far: anything may have come between.
+        self._cost = min(self._cost, seconds + copied)
+        self.due = number + self._apart(self._cost)
 
     def forget(self, why: str) -> None:
         """Steps went by unseen: nothing before them leads here."""

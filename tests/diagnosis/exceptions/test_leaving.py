@@ -88,3 +88,12 @@ class TestInterrupt:
         told = raised("KeyboardInterrupt", before=[stall])
 
         assert told.verdict.id == "input_hang"
+
+
+def test_a_loop_of_ones_own_is_left_with_break():
+    again = facts.TrainingStarted(wall_time=2.5, training=0, loop="loop")
+
+    told = raised("SystemExit", "3", before=[again])
+
+    assert told.verdict.id == "explicit_exit"
+    assert told.verdict.fixes[0].code == "break"

@@ -12,7 +12,7 @@ SHAPES = [
         "'None' of layer 'dense' is incompatible with the layer: expected axis -1 of "
         "input shape to have value 8, but received input with shape (32, 9)\n\n"
         "Arguments received by Sequential.call():\n  • training=True",
-        "dense expects 8 and got (32, 9), at step 1,234",
+        "dense expects 8 in the last axis and got (32, 9), at step 1,234",
     ),
     (
         "ValueError",
@@ -73,7 +73,7 @@ SHAPES = [
         "ValueError",
         "Data cardinality is ambiguous. Make sure all arrays contain the same number "
         "of samples.'x' sizes: 64\n'y' sizes: 50\n",
-        "Shapes do not fit at step 1,234",
+        "Inputs and targets differ in their number of rows: x has 64, y has 50",
     ),
     # Operations.
     (
@@ -285,3 +285,25 @@ def test_one_hot_targets_for_a_loss_that_takes_numbers_are_told_apart():
         "Targets (32, 4) have a column per class; sparse_categorical_crossentropy "
         "takes one number"
     )
+
+
+def test_images_with_channels_first_are_told_to_move_them():
+    told = raised(
+        "ValueError",
+        "Input 0 of layer 'conv2d' is incompatible with the layer: expected axis -1 of "
+        "input shape to have value 3, but received input with shape (32, 3, 40, 40)",
+    )
+
+    assert told.headline.startswith("conv2d expects 3 in the last axis and got")
+    assert told.verdict.fixes[0].code == "x = np.moveaxis(x, 1, -1)"
+
+
+@pytest.mark.parametrize("shape", ["(32, 40, 40, 1)", "(3, 3)", "(32, 3, 4)"])
+def test_other_shapes_are_not_taken_for_channels_first(shape: str):
+    told = raised(
+        "ValueError",
+        "Input 0 of layer 'conv2d' is incompatible with the layer: expected axis -1 of "
+        f"input shape to have value 3, but received input with shape {shape}",
+    )
+
+    assert all("moveaxis" not in (fix.code or "") for fix in told.verdict.fixes)

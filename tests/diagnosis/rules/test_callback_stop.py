@@ -160,6 +160,18 @@ class TestByMistake:
 
         assert verdict.detail == "min_delta"
 
+    def test_a_smallest_step_beyond_all_reason_shows_at_once(self):
+        verdict = found(
+            *stopped(
+                (1.65, 1.62, 1.58),
+                settings={"mode": "auto", "min_delta": "-1.0"},
+                best=1.65,
+                patience=2,
+            )
+        )
+
+        assert verdict.detail == "min_delta"
+
     def test_a_metric_that_never_moves(self):
         verdict = found(
             *stopped(

@@ -114,6 +114,8 @@ class TestShort:
         told = story(*trained([0, 0], planned=planned))
 
         assert told.headline == "The input was empty: not one step was run"
+        # Nobody may repeat what is empty: that never gives a row, and never ends.
+        assert all("repeat" not in (fix.code or "") for fix in told.verdict.fixes)
 
     def test_while_it_still_runs(self):
         told = trained([20, 7, 3])[:-1]
@@ -171,8 +173,9 @@ class TestNotShort:
     def test_short_epochs_without_a_plan(self):
         assert self.none(*trained([4, 1, 4], planned=None))
 
-    def test_a_data_set_that_grows_shorter_by_itself(self):
-        assert self.none(*trained([20, 15, 10], data__kind="PyDataset"))
+    @pytest.mark.parametrize("said", [(), (WARNED,)])
+    def test_a_data_set_that_grows_shorter_by_itself(self, said):
+        assert self.none(*said, *trained([20, 15, 10], data__kind="PyDataset"))
 
     def test_more_steps_than_planned(self):
         assert self.none(*trained([32, 32], planned=30))

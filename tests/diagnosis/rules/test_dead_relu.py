@@ -65,6 +65,7 @@ def test_a_single_look_at_the_end_does_not_tell_when_it_died():
     assert verdict is not None
     assert verdict.detail == "when_unknown"
     assert "since step 300 or before" in verdict.headline
+    assert verdict.confidence == "likely"
 
 
 def test_nobody_looked_but_the_bias_leaves_no_doubt():

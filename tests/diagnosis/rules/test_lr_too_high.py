@@ -176,3 +176,42 @@ class TestStaysSilent:
     def test_nothing_recorded(self):
         assert found() is None
         assert found(net.started()) is None
+
+
+# The variance of the targets is 1: that is the loss of a constant answer.
+ROWS = [net.batch(step) for step in range(6)]
+SMALL_STEPS = net.looks(updates=0.1, rate=0.5)
+SGD_05 = {"optimizer": "SGD", "optimizer.learning_rate": "0.5"}
+
+
+def test_a_loss_that_stays_far_above_a_constant_answer_at_a_high_rate():
+    told = net.epochs((1.1, 2.4, 3.1, 2.7, 3.5, 3.2))
+
+    verdict = found(net.started(**SGD_05), *ROWS, *SMALL_STEPS, *told)
+
+    assert verdict is not None
+    assert (verdict.detail, verdict.confidence) == ("never_settles", "likely")
+    assert "constant answer" in verdict.because
+    assert "as large as the weights" not in verdict.fixes[0].why
+    assert "not_learning" in verdict.explains
+
+
+def test_the_same_at_a_usual_rate_has_another_cause():
+    looks = net.looks(updates=0.1, rate=0.01)
+    usual = {"optimizer": "SGD", "optimizer.learning_rate": "0.01"}
+    told = net.epochs((1.1, 2.4, 3.1, 2.7, 3.5, 3.2))
+
+    assert found(net.started(**usual), *ROWS, *looks, *told) is None
+
+
+def test_a_curriculum_at_a_high_rate_stays_below_a_constant_answer():
+    told = net.epochs((0.2, 0.1, 0.4, 0.5, 0.6, 0.7))
+
+    assert found(net.started(**SGD_05), *ROWS, *SMALL_STEPS, *told) is None
+
+
+def test_a_high_rate_with_a_loss_of_the_programs_own_is_not_compared():
+    told = net.epochs((1.1, 2.4, 3.1, 2.7, 3.5, 3.2))
+    begun = net.started(**{**SGD_05, "loss": "contrastive"})
+
+    assert found(begun, *ROWS, *SMALL_STEPS, *told) is None

@@ -1,5 +1,6 @@
 """The operation that made the first NaN is named; other causes of NaN are not its."""
 
+import dataclasses
 import math
 
 import pytest
@@ -113,3 +114,25 @@ class TestStaysSilent:
     def test_a_training_without_losses(self):
         assert found(net.started()) is None
         assert found() is None
+
+
+@pytest.mark.parametrize(
+    ("loss", "code"),
+    [("binary_crossentropy", "from_logits=True"), ("my_poisson", "ops.maximum")],
+)
+def test_the_line_to_paste_belongs_to_the_loss(loss: str, code: str):
+    bad = net.bad_number(44, began_in="loss")
+
+    verdict = found(net.started(loss=loss), bad, *net.nan_epochs())
+
+    assert verdict is not None
+    assert code in (verdict.fixes[0].code or "")
+
+
+def test_a_loop_of_ones_own_has_no_callbacks():
+    begun = dataclasses.replace(net.started(), loop="loop")
+
+    verdict = found(begun, net.bad_number(44, began_in="loss"), *net.nan_epochs())
+
+    assert verdict is not None
+    assert verdict.fixes[-1].code == "if not np.isfinite(loss): break"

@@ -67,6 +67,38 @@ def test_a_regression_that_gives_out_one_number():
     assert "the same for every row" in verdict.headline
 
 
+def test_a_ranking_that_only_the_order_of_the_rows_gave():
+    told = training(
+        **BINARY,
+        metrics={
+            "loss": [0.6931] * 6,
+            "accuracy": [0.5] * 6,
+            "auc": [0.7] * 6,
+            "val_auc": [0.5] * 6,
+        },
+    )
+
+    assert found(RULE, told) is not None
+
+
+@pytest.mark.parametrize(
+    ("rows", "area"), [({0.0: 16, 1.0: 16}, 0.51), ({0.0: 8, 1.0: 24}, 0.76)]
+)
+def test_ranking_by_chance_helps_nothing(rows, area):
+    # With 24 of 32 rows positive, precision and recall give 0.75 to any guess.
+    level = 0.6931 if rows[0.0] == 16 else 0.5623
+    told = training(
+        **BINARY | {"target": labels(rows, (32, 1))},
+        metrics={
+            "loss": [level] * 6,
+            "accuracy": [max(rows.values()) / 32] * 6,
+            "auc": [area] * 6,
+        },
+    )
+
+    assert found(RULE, told) is not None
+
+
 class TestLeavesAlone:
     def test_a_run_that_learns(self):
         told = training(
@@ -122,6 +154,30 @@ class TestLeavesAlone:
             **BINARY | {"target": labels({0.0: 30, 1.0: 2}, (32, 1))},
             settings={"class_weight": "given"},
             metrics={"loss": [0.9] * 6, "accuracy": [0.94] * 6},
+        )
+
+        assert found(RULE, told) is None
+
+    @pytest.mark.parametrize("accuracy", [0.66, 0.78])
+    def test_weights_on_classes_that_cost_accuracy(self, accuracy):
+        told = training(
+            **BINARY | {"target": labels({0.0: 25, 1.0: 7}, (32, 1))},
+            settings={"class_weight": "given"},
+            metrics={"loss": [0.7, 0.62, 0.6] * 3, "accuracy": [accuracy] * 9},
+        )
+
+        assert found(RULE, told) is None
+
+    @pytest.mark.parametrize("name", ["auc", "AUC", "auc_1", "roc_auc"])
+    def test_a_weak_signal_that_only_ranking_shows(self, name):
+        told = training(
+            **BINARY | {"target": labels({0.0: 30, 1.0: 2}, (32, 1))},
+            metrics={
+                "loss": [0.25, 0.235, 0.234, 0.233, 0.232, 0.232],
+                "accuracy": [0.9375] * 6,
+                name: [0.5, 0.6, 0.64, 0.65, 0.66, 0.66],
+            },
+            steps=200,
         )
 
         assert found(RULE, told) is None

@@ -128,3 +128,51 @@ class TestLeavesAlone:
         )
 
         assert found(RULE, told) is None
+
+
+# A layer may keep its factor to itself, and nobody may have looked at the end.
+UNTOLD = hidden(kernel_regularizer="L1")
+EARLY_LOOK = [{"weight_norms": (4.0,)}]
+
+
+def test_a_penalty_that_outweighs_the_loss_needs_no_number():
+    told = training(
+        **THREE,
+        hidden=[UNTOLD],
+        metrics=CHANCE,
+        variables=(KERNEL,),
+        looks=EARLY_LOOK,
+    )
+
+    verdict = found(RULE, told)
+
+    assert verdict is not None
+    assert verdict.confidence == "possible"
+    assert verdict.because.endswith("the penalty was most of the loss.")
+    assert "began at 80" in verdict.evidence[0].text
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        pytest.param(
+            training(**THREE, hidden=[UNTOLD], metrics=LEARNS), id="but it learned"
+        ),
+        pytest.param(
+            training(
+                **THREE,
+                hidden=[UNTOLD],
+                metrics={
+                    "loss": [1.4, 1.2, 1.1, 1.1, 1.1, 1.1],
+                    "accuracy": [0.34] * 6,
+                },
+            ),
+            id="a small part of the loss",
+        ),
+        pytest.param(
+            training(**THREE, hidden=[hidden()], metrics=CHANCE), id="no penalty"
+        ),
+    ],
+)
+def test_a_loss_that_begins_high_is_not_enough(told):
+    assert found(RULE, told) is None

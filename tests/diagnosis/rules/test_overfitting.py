@@ -38,6 +38,13 @@ def test_a_loss_that_doubled_is_a_problem_even_if_accuracy_gained():
     assert is_alarm(RULE, told)
 
 
+def test_accuracy_that_was_nearly_perfect_and_fell():
+    val = [0.2, 0.12, 0.08, 0.07, 0.08, 0.09, 0.1, 0.11, 0.12, 0.13]
+    falls = [0.94, 0.96, 0.97, 0.98, 0.975, 0.97, 0.965, 0.96, 0.955, 0.95]
+
+    assert is_alarm(RULE, run(val, metrics={"val_accuracy": falls}))
+
+
 def test_a_checkpoint_of_every_epoch_undoes_nothing():
     told = run(TURNS, more=[saved(50 * n) for n in range(1, 11)])
 
@@ -60,6 +67,17 @@ class TestIsNoAlarm:
         gains = [0.6, 0.65, 0.7, 0.71, 0.73, 0.74, 0.75, 0.76, 0.77, 0.78]
 
         assert not is_alarm(RULE, run(val, metrics={"val_accuracy": gains}))
+
+    def test_accuracy_that_is_nearly_perfect_and_stays_so(self):
+        val = [0.2, 0.12, 0.08, 0.07, 0.075, 0.08, 0.085, 0.09, 0.1, 0.11]
+        stays = [0.94, 0.96, 0.97, 0.978, 0.979, 0.98, 0.979, 0.981, 0.98, 0.98]
+
+        assert not is_alarm(RULE, run(val, metrics={"val_accuracy": stays}))
+
+    def test_a_rise_that_is_small_beside_what_was_gained(self):
+        val = [0.7, 0.2, 0.05, 0.01, 0.011, 0.012, 0.013, 0.014, 0.015, 0.016]
+
+        assert not is_alarm(RULE, run(val))
 
 
 class TestSeesNothing:

@@ -17,11 +17,12 @@ from tests.diagnosis.rules.histories import (
 EAGER = {"run_eagerly": "True"}
 
 
-def eager(*, settings=EAGER, seconds=5.0, steps=50, step_seconds=4.5):
+def eager(*, settings=EAGER, seconds=5.0, steps=50, step_seconds=4.5, more=()):
     spent = [{"seconds": seconds, "steps": steps, "step_seconds": step_seconds}]
     return ask(
         RULE,
         training_started(settings=settings),
+        *more,
         *time_spent(spent),
         training_ended(seconds, steps),
     )
@@ -60,6 +61,20 @@ class TestEager:
 
     def test_a_graph_is_fine(self):
         assert eager(settings={"run_eagerly": "False"}) is None
+
+    def test_set_for_the_whole_program(self):
+        said = facts.ProgramSaid(
+            wall_time=START,
+            step=0,
+            message="Even though the `tf.config.experimental_run_functions_eagerly` "
+            "option is set, this option does not apply to tf.data functions.",
+        )
+
+        found = eager(settings={"run_eagerly": "False"}, more=[said])
+
+        assert isinstance(found, Verdict)
+        assert found.detail == "eager"
+        assert found.fixes[0].code == "tf.config.run_functions_eagerly(False)"
 
     def test_a_look_at_a_few_steps_is_fine(self):
         assert eager(steps=8) is None

@@ -1,8 +1,11 @@
 """Last layer, loss and targets must belong together; odd pairs that work are fine."""
 
+from typing import Any
+
 import pytest
 
 from tb_health_plugin.diagnosis.rules.wrong_output_loss import RULE
+from tb_health_plugin.events import facts
 from tests.diagnosis.rules.outcomes import (
     found,
     is_alarm,
@@ -199,3 +202,60 @@ class TestLeavesAlone:
         told = training(activation="softmax", target=ZERO_ONE, hidden=[other])
 
         assert not is_alarm(RULE, told)
+
+
+class TestProbabilitiesAsScores:
+    WARNED = facts.ProgramSaid(
+        wall_time=1.0,
+        step=0,
+        message='"`categorical_crossentropy` received `from_logits=True`, but the '
+        "`output` argument was produced by a Softmax activation and thus does not "
+        'represent logits. Was this intended?"',
+    )
+    SEEN = ({"output_minimums": (0.03,), "output_maximums": (0.79,)},)
+    LOSSES = (1.1, 1.0, 0.9, 0.85, 0.8, 0.78)
+
+    def told(self, **more: Any) -> list[facts.Fact]:
+        given = {
+            "loss": "CategoricalCrossentropy(from_logits=True)",
+            "activation": "",
+            "units": 3,
+            "output": {"kind": "Lambda"},
+            "settings": {"loss.from_logits": "True"},
+            "looks": self.SEEN,
+            "metrics": {"loss": self.LOSSES},
+        }
+        return training(**{**given, **more})
+
+    def test_a_softmax_inside_a_layer_of_the_programs_own(self):
+        verdict = found(RULE, self.told())
+
+        assert verdict is not None
+        assert verdict.detail == "probabilities_as_scores"
+        assert (verdict.severity, verdict.confidence) == ("warning", "likely")
+        assert "0.551" in verdict.evidence[1].text
+        assert verdict.fixes[0].code == "from_logits=False"
+
+    @pytest.mark.parametrize(
+        "more",
+        [
+            pytest.param({"activation": "softmax", "output": {}}, id="seen through"),
+            pytest.param({"output": {"kind": "Softmax"}}, id="its layer"),
+            pytest.param(
+                {"metrics": {"loss": (1.1, 0.8, 0.6, 0.4, 0.3, 0.2)}},
+                id="below the floor",
+            ),
+            pytest.param({"more": [WARNED]}, id="Keras undid it"),
+            pytest.param({"activation": "linear", "output": {}}, id="a plain layer"),
+            pytest.param(
+                {"looks": ({"output_minimums": (0.0,), "output_maximums": (0.0,)},)},
+                id="scores that begin at 0",
+            ),
+            pytest.param(
+                {"looks": ({"output_minimums": (-3.0,), "output_maximums": (2.0,)},)},
+                id="scores",
+            ),
+        ],
+    )
+    def test_leaves_alone(self, more: dict[str, Any]):
+        assert found(RULE, self.told(**more)) is None
