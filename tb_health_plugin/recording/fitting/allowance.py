@@ -14,13 +14,18 @@ AGAIN_SHARE = 0.05
 
 
 class Allowance:
-    """Counts the time of looks against the time of all trainings of a recording."""
+    """Counts the time of looks against the time of all trainings of a recording.
+
+    Attributes:
+        was_used: Somebody has looked.
+    """
 
     def __init__(self) -> None:
         self._fixed = FIXED_SECONDS
         self._spent = 0.0
         self._trained = 0.0
         self._began_at: float | None = None
+        self.was_used = False
 
     def open(self) -> None:
         """A training begins."""
@@ -36,6 +41,7 @@ class Allowance:
 
     def spend(self, seconds: float) -> None:
         self._spent += seconds
+        self.was_used = True
 
     def missing(self, cost: float, *, times: float = 1.0) -> float:
         """Seconds of training until `cost` is covered; at most 0 if it is now.

@@ -1,11 +1,15 @@
 """How a batch is handed to a step of Keras that expects an iterator."""
 
+import weakref
 from typing import Any
 
 import tensorflow as tf
 
 # How an iterator says that there is no further batch.
 END_OF_DATA = (StopIteration, tf.errors.OutOfRangeError)
+
+# What steps were last traced for: a program may call `fit` a thousand times.
+_traced: "weakref.WeakKeyDictionary[Any, Any]" = weakref.WeakKeyDictionary()
 
 
 def trace_for(step: Any, iterator: Any) -> None:
@@ -14,8 +18,11 @@ def trace_for(step: Any, iterator: Any) -> None:
     Called with a batch, it would be traced for each shape of a batch anew. Nothing
     runs here. What fails here fails again when the step runs, and is told then.
     """
+    if _traced.get(step) == iterator.element_spec:
+        return
     handed = tf.autograph.experimental.do_not_convert(lambda one: step(iter((one,))))
     try:
         tf.function(handed).get_concrete_function(iterator.element_spec)
     except Exception:  # noqa: BLE001 - the step itself will raise it
         return
+    _traced[step] = iterator.element_spec

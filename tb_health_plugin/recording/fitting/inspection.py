@@ -131,7 +131,9 @@ class Inspection:
         """The training ended: one look if there was none and it costs little."""
         if self._looks or self.is_eager or self.due == NEVER:
             return
-        if self._allowance.missing(self._cost() - FIXED_SECONDS) > 0:
+        # A recording without a single look knows too little: its first may cost more.
+        extra = 0.0 if self._allowance.was_used else FIXED_SECONDS
+        if self._allowance.missing(self._cost() - extra) > 0:
             return
         with self._timed(_UnderWay(step, number)) as under_way:
             self._told(under_way, self.look(batch, spec), None)

@@ -93,12 +93,12 @@ class _OneStep(Around):
 def _ends_in_step(model: Any) -> bool:
     """True if Keras' step does something when the data has ended.
 
-    In a graph without XLA, seeds for random numbers advance while the step waits for a
-    batch that never comes. The next epoch is only the same if that happens, too.
+    In a graph without XLA, the optimizer's count of steps and seeds for random numbers
+    advance while the step waits for a batch that never comes. The next epoch is only
+    the same if that happens, too.
     """
-    has_seeds = len(model.variables) > len(model.weights)
     is_alone = model.distribute_strategy.num_replicas_in_sync == 1
-    return has_seeds and is_alone and not model.jit_compile and not is_eager(model)
+    return is_alone and not model.jit_compile and not is_eager(model)
 
 
 def step_gate(fit: Fit) -> StepGate | None:

@@ -16,6 +16,8 @@ SHORTEST_SECONDS = 1.0
 # Counting Python's objects stops the program for some milliseconds.
 COUNT_EVERY_SECONDS = 30.0
 COUNT_AT_MOST_SECONDS = 0.02
+# When to count next: they are the objects of all trainings of this process.
+_count_at = 0.0
 # A callback that took less than this in a stretch says nothing.
 LEAST_CALLBACK_SECONDS = 0.001
 # Measured by parts that may not be there; once measured, always measured.
@@ -38,7 +40,6 @@ class TimeSpent:
         self._began_at = time.monotonic()
         self._first_step = 0
         self._collecting_since: float | None = None
-        self._count_at = 0.0
 
     def begin(self) -> None:
         self._first_step = self._fit.recorder.progress.step
@@ -81,7 +82,7 @@ class TimeSpent:
                     save_seconds=spent.save_seconds,
                     recording_seconds=spent.recording_seconds,
                     gc_seconds=spent.gc_seconds,
-                    python_objects=self._objects(now),
+                    python_objects=_objects(now),
                     **{name: getattr(spent, name) for name in _MAYBE},
                 )
             )
@@ -93,14 +94,16 @@ class TimeSpent:
         elif self._collecting_since is not None:
             self._fit.spent.gc_seconds += time.perf_counter() - self._collecting_since
 
-    def _objects(self, now: float) -> int | None:
-        if now < self._count_at:
-            return None
-        began = time.perf_counter()
-        count = len(gc.get_objects())
-        is_quick = time.perf_counter() - began < COUNT_AT_MOST_SECONDS
-        self._count_at = now + COUNT_EVERY_SECONDS if is_quick else float("inf")
-        return count
+
+def _objects(now: float) -> int | None:
+    global _count_at
+    if now < _count_at:
+        return None
+    began = time.perf_counter()
+    count = len(gc.get_objects())
+    is_quick = time.perf_counter() - began < COUNT_AT_MOST_SECONDS
+    _count_at = now + COUNT_EVERY_SECONDS if is_quick else float("inf")
+    return count
 
 
 def _next(spent: Spent) -> Spent:

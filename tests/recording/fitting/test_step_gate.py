@@ -306,6 +306,21 @@ def test_a_fault_of_ours_never_reaches_the_training(monkeypatch):
     assert gated.recorder.faults == [(step_watch.WHAT, "RuntimeError: ours")]
 
 
+def test_data_of_unknown_length_leaves_the_same_optimizer():
+    def trained(*callbacks):
+        keras.utils.set_random_seed(1)
+        model = keras.Sequential([keras.Input((6,)), layers.Dense(1)])
+        model.compile("adam", "mse")
+        pairs = tf.data.Dataset.from_tensor_slices((X, Y))
+        data = pairs.filter(lambda x, y: True).batch(8)
+        options = {"epochs": 3, "verbose": 0, "shuffle": False}
+        with pytest.warns(UserWarning, match="ran out of data"):
+            model.fit(data, callbacks=list(callbacks), **options)
+        return bits_of(model), int(model.optimizer.iterations)
+
+    assert trained(Gated()) == trained()
+
+
 MIRRORED = """
 import sys
 import numpy as np

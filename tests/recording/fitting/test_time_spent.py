@@ -17,6 +17,7 @@ pytestmark = pytest.mark.live
 def nothing_else(monkeypatch):
     """Only the parts that matter here."""
     monkeypatch.setattr(parts, "PARTS", (CallbackWatch, trace_count))
+    monkeypatch.setattr(time_spent, "_count_at", 0.0)
 
 
 def test_stretches_follow_each_other_without_a_gap(fit, recorded, monkeypatch):
