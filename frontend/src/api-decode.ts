@@ -49,7 +49,7 @@ const STATES: readonly RunState[] = [
   "unknown",
 ];
 const SEVERITIES: readonly Severity[] = ["info", "warning", "critical"];
-const UNITS: readonly Unit[] = [
+export const UNITS: readonly Unit[] = [
   "bytes",
   "fraction",
   "seconds",
@@ -77,7 +77,7 @@ function mark(value: unknown): Mark {
   return { step: number(given.step) ?? 0, severity: severity(given.severity) };
 }
 
-function runRow(value: unknown): RunRow {
+export function runRow(value: unknown): RunRow {
   const given = fields(value);
   const monitored = given.monitored === true;
   return {
@@ -239,7 +239,7 @@ function laneSeries(value: unknown): LaneSeries {
   return { column: words(given.column), title: words(given.title) };
 }
 
-function laneLimit(value: unknown): LaneLimit {
+export function laneLimit(value: unknown): LaneLimit {
   const given = fields(value);
   return { value: number(given.value) ?? Number.NaN, label: words(given.label) };
 }

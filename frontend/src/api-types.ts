@@ -197,3 +197,81 @@ export interface LanePoints {
   step: Maybe<number>[];
   series: SeriesPoints[];
 }
+
+/** A place on the axis of a comparison, with step and time of A. */
+export interface ComparedPlace {
+  x: number;
+  step: Maybe<number>;
+  wall_time: Maybe<number>;
+}
+
+export type DifferenceKind =
+  | "grows"
+  | "falls"
+  | "level"
+  | "not_finite"
+  | "alike"
+  | "missing";
+
+export interface ComparedSignal {
+  id: string;
+  title: string;
+  unit: Unit;
+  lane: string;
+  column: string;
+  kind: DifferenceKind;
+  what: string;
+  a: string;
+  b: string;
+  from: string;
+  a_value: Maybe<number>;
+  b_value: Maybe<number>;
+  strength: number;
+  from_start: boolean;
+  begins: Maybe<ComparedPlace>;
+  ends: Maybe<ComparedPlace>;
+}
+
+export interface ComparedSetting {
+  name: string;
+  a: Maybe<string>;
+  b: Maybe<string>;
+}
+
+export interface ComparedLane {
+  id: string;
+  title: string;
+  unit: Unit;
+  lane: string;
+  column: string;
+  in_a: boolean;
+  in_b: boolean;
+  limits: LaneLimit[];
+}
+
+/** How steps, times and epochs of a run belong together. */
+export interface AlignedClock {
+  started_at: number;
+  ended_at: number;
+  last_step: number;
+  epoch_steps: number[];
+  epochs: number[];
+}
+
+export interface Comparison {
+  a: RunRow;
+  b: Maybe<RunRow>;
+  picked: Maybe<string>;
+  align: "step" | "time" | "epoch" | "end";
+  headline: string;
+  summary: string;
+  note: Maybe<string>;
+  rule: string;
+  first: Maybe<string>;
+  signals: ComparedSignal[];
+  settings: ComparedSetting[];
+  same_settings: ComparedSetting[];
+  try_first: Maybe<{ setting: string; why: string }>;
+  lanes: ComparedLane[];
+  clocks: Maybe<{ a: AlignedClock; b: AlignedClock }>;
+}

@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { ApiError, laneSource, runListSource, storySource } from "./api";
 import { decodeError, decodeLane, decodeRunList, decodeStory } from "./api-decode";
+import { decodeComparison } from "./api-decode-comparison";
 import { serve } from "./testing/answers";
-import { ERROR, example, LANE, RUN, RUNS } from "./testing/http-api-examples";
+import { COMPARE, ERROR, example, LANE, RUN, RUNS } from "./testing/http-api-examples";
 
 afterEach(() => vi.unstubAllGlobals());
 
@@ -18,6 +19,10 @@ describe("the examples of http_api.md", () => {
 
   test("the points of a lane", () => {
     expect(decodeLane(example(LANE))).toEqual(example(LANE));
+  });
+
+  test("a comparison", () => {
+    expect(decodeComparison(example(COMPARE))).toEqual(example(COMPARE));
   });
 
   test("an error", () => {
@@ -46,6 +51,7 @@ describe("decoding", () => {
       expect(decodeRunList(answer).runs).toEqual([]);
       expect(decodeStory(answer).verdict).toBeNull();
       expect(decodeLane(answer).time).toEqual([]);
+      expect(decodeComparison(answer).signals).toEqual([]);
       expect(decodeError(answer)).toBeNull();
     },
   );

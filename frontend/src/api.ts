@@ -1,6 +1,7 @@
 // Asks the plugin's routes, and tells apart the ways in which that can fail.
 import { decodeError, decodeLane, decodeRunList, decodeStory } from "./api-decode";
-import type { LanePoints, RunList, Story } from "./api-types";
+import { decodeComparison } from "./api-decode-comparison";
+import type { Comparison, LanePoints, RunList, Story } from "./api-types";
 
 /** No answer, an answer that says no, or an answer that is not ours. */
 export type Failure = "unreachable" | "refused" | "unreadable";
@@ -71,6 +72,16 @@ export function runListSource(): Source<RunList> {
 
 export function storySource(run: string): Source<Story> {
   return source(`./run?${new URLSearchParams({ run })}`, decodeStory);
+}
+
+/** Without `b` the server picks a healthy run. */
+export function comparisonSource(
+  a: string,
+  b: string,
+  align: string,
+): Source<Comparison> {
+  const query = new URLSearchParams({ a, ...(b !== "" && { b }), align });
+  return source(`./compare?${query}`, decodeComparison);
 }
 
 export interface LaneRange {

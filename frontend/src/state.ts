@@ -51,6 +51,11 @@ export function runPlace(name: string): Partial<Nav> {
   return { view: "run", run: name, range: null, incident: "" };
 }
 
+/** Without a second run the server picks a healthy one. */
+export function comparePlace(a: string, b = ""): Partial<Nav> {
+  return { view: "compare", a, b, range: null };
+}
+
 // Browsers refuse to rewrite the address many times a second, as typing would.
 const WRITE_AFTER_MS = 300;
 let writing: ReturnType<typeof setTimeout> | undefined;

@@ -4,6 +4,9 @@ import { hasOurKeys, isOurTab, type Nav, readNav, START, writeNav } from "./url-
 const deep: Nav = {
   view: "run",
   run: "a/b & c=d#é",
+  a: "",
+  b: "",
+  align: "step",
   axis: "wall",
   range: [12.5, 99],
   incident: "3",
@@ -15,6 +18,24 @@ const deep: Nav = {
 describe("the codec", () => {
   test("reads what it wrote", () => {
     expect(readNav(writeNav(deep, "#health"))).toEqual(deep);
+  });
+
+  test("reads a comparison that it wrote", () => {
+    const compared: Nav = {
+      ...START,
+      view: "compare",
+      a: "x/y & z",
+      b: "é",
+      align: "end",
+      range: [-20, -2.5],
+    };
+
+    expect(readNav(writeNav(compared, "#health"))).toEqual(compared);
+  });
+
+  test("a comparison needs no second run, but a first", () => {
+    expect(readNav("#health&p.health.view=compare&p.health.a=x").view).toBe("compare");
+    expect(readNav("#health&p.health.view=compare&p.health.b=x").view).toBe("runs");
   });
 
   test("writes nothing for the defaults", () => {
@@ -35,6 +56,7 @@ describe("the codec", () => {
     "#health&p.health.view=nonsense",
     "#health&p.health.view=run",
     "#health&p.health.x=sideways&p.health.f=&p.health.sort=-nothing",
+    "#health&p.health.view=compare&p.health.align=sideways",
     "#health&p.health.from=5&p.health.to=2",
     "#health&p.health.from=x&p.health.to=NaN",
     "#health&p.other.q=%E0%A4%A",

@@ -34,14 +34,23 @@ export const SORT_KEYS = [
 ] as const;
 export type SortKey = (typeof SORT_KEYS)[number];
 
+/** How the samples of two runs are matched. */
+export const ALIGNS = ["step", "time", "epoch", "end"] as const;
+export type Align = (typeof ALIGNS)[number];
+
 export interface Sort {
   key: SortKey;
   descending: boolean;
 }
 
 export interface Nav {
-  view: "runs" | "run";
+  view: "runs" | "run" | "compare";
   run: string;
+  /** The run under question, where two are compared. */
+  a: string;
+  /** The other one; empty lets the server pick a healthy one. */
+  b: string;
+  align: Align;
   axis: Axis;
   /** The zoom, in the unit of the axis. */
   range: readonly [number, number] | null;
@@ -55,6 +64,9 @@ export interface Nav {
 export const START: Nav = {
   view: "runs",
   run: "",
+  a: "",
+  b: "",
+  align: "step",
   axis: "step",
   range: null,
   incident: "",
@@ -112,9 +124,13 @@ export function hasOurKeys(hash: string): boolean {
 export function readNav(hash: string): Nav {
   const { mine } = parse(hash);
   const run = mine.get("run") ?? "";
+  const a = mine.get("a") ?? "";
   return {
-    view: mine.get("view") === "run" && run !== "" ? "run" : "runs",
+    view: readView(mine.get("view"), run, a),
     run,
+    a,
+    b: mine.get("b") ?? "",
+    align: oneOf(ALIGNS, mine.get("align")) ?? START.align,
     axis: oneOf(AXES, mine.get("x")) ?? START.axis,
     range: readRange(mine.get("from"), mine.get("to")),
     incident: mine.get("inc") ?? "",
@@ -127,16 +143,28 @@ export function readNav(hash: string): Nav {
 /** Writes our keys into a fragment and leaves those of others as they stand. */
 export function writeNav(nav: Nav, hash: string): string {
   const { tab, others } = parse(hash);
-  const ofRun: [string, string][] = [
-    ["run", nav.run],
-    ["x", nav.axis === START.axis ? "" : nav.axis],
+  const zoom: [string, string][] = [
     ["from", nav.range ? rounded(nav.range[0]) : ""],
     ["to", nav.range ? rounded(nav.range[1]) : ""],
-    ["inc", nav.incident],
   ];
+  const ofView: Record<Nav["view"], [string, string][]> = {
+    runs: [],
+    run: [
+      ["run", nav.run],
+      ["x", nav.axis === START.axis ? "" : nav.axis],
+      ...zoom,
+      ["inc", nav.incident],
+    ],
+    compare: [
+      ["a", nav.a],
+      ["b", nav.b],
+      ["align", nav.align === START.align ? "" : nav.align],
+      ...zoom,
+    ],
+  };
   const pairs: [string, string][] = [
     ["view", nav.view === "runs" ? "" : nav.view],
-    ...(nav.view === "run" ? ofRun : []),
+    ...ofView[nav.view],
     ["f", nav.filter === START.filter ? "" : nav.filter],
     ["q", nav.query],
     ["sort", nav.sort ? `${nav.sort.descending ? "-" : ""}${nav.sort.key}` : ""],
@@ -145,6 +173,11 @@ export function writeNav(nav: Nav, hash: string): string {
     .filter(([, value]) => value !== "")
     .map(([key, value]) => `${PREFIX}${key}=${encodeURIComponent(value)}`);
   return `#${[...(tab === null ? [] : [tab]), ...others, ...mine].join("&")}`;
+}
+
+function readView(view: string | undefined, run: string, a: string): Nav["view"] {
+  if (view === "run" && run !== "") return "run";
+  return view === "compare" && a !== "" ? "compare" : "runs";
 }
 
 function oneOf<T extends string>(known: readonly T[], value?: string): T | undefined {

@@ -48,6 +48,21 @@ export const AXIS_TITLES = {
   wall: "Clock",
 } as const;
 
+export const ALIGN_TITLES = {
+  step: "Same step",
+  time: "Same time since start",
+  epoch: "Same epoch",
+  end: "From the end",
+} as const;
+
+export const COMPARE_TITLE = "Compare two runs";
+export const COMPARE_WITH_HEALTHY = "Compare with a healthy run";
+export const PICK_HEALTHY = "A healthy run, picked for you";
+export const FIRST_DIFFERENCE = "First difference";
+export const MAIN_DIFFERENCE = "Main difference";
+/** A setting that one of the runs did not say. */
+export const NOT_SEEN = "not seen";
+
 export const CONFIDENCE_WORDS: Record<Confidence, string> = {
   proven: "Proven",
   likely: "Likely",
@@ -200,6 +215,27 @@ export function laneLabel(lane: LaneInfo, summary: LaneSummary): string {
   return `${lane.title}: lowest ${said(summary.lowest)}, highest ${said(
     summary.highest,
   )}, last ${said(summary.last)}`;
+}
+
+/** What a chart with two runs says to someone who cannot see it. */
+export function comparedLaneLabel(
+  lane: Pick<LaneInfo, "title" | "unit">,
+  a: LaneSummary,
+  b: LaneSummary,
+): string {
+  const said = (value: Maybe<number>) => quantity(lane.unit, value);
+  const run = (letter: string, { lowest, highest, last }: LaneSummary) =>
+    highest === null
+      ? `${letter} no samples`
+      : `${letter} lowest ${said(lowest)}, highest ${said(highest)}, last ${said(last)}`;
+  return `${lane.title}: ${run("A", a)}; ${run("B", b)}`;
+}
+
+export const COMPARE_TIMELINE_LABEL =
+  "Both runs side by side. Arrow keys move the cursor, n and p jump between marks, plus and minus zoom, 0 shows everything.";
+
+export function allSettings(count: number): string {
+  return `Show all ${counted(count, "setting")}`;
 }
 
 export const TIMELINE_LABEL =

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tb_health_plugin import __version__
-from tb_health_plugin.cli import explain, replay, run, why
+from tb_health_plugin.cli import compare, explain, replay, run, why
 from tb_health_plugin.diagnosing import NothingRecorded
 from tb_health_plugin.reading.library import Library
 from tb_health_plugin.reading.log_directory import Root
+from tb_health_plugin.server.errors import RequestError
 from tb_health_plugin.server.view import View
 
 HEALTHY, PROBLEM_FOUND, USAGE_ERROR = 0, 1, 2
@@ -29,6 +30,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.command == "why":
             bad = why.why(options.logdir, options.run, as_json=options.json)
             return PROBLEM_FOUND if bad else HEALTHY
+        if options.command == "compare":
+            differ = compare.compare(
+                options.logdir,
+                options.a,
+                options.b,
+                options.align,
+                as_json=options.json,
+            )
+            return PROBLEM_FOUND if differ else HEALTHY
         if options.command == "replay":
             replay.show_replay(options.logdir, options.run)
             return HEALTHY
@@ -39,6 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (
         NotADirectoryError,
         NothingRecorded,
+        RequestError,
+        compare.NothingToCompare,
         explain.UnknownRule,
         run.CannotStart,
     ) as error:
@@ -55,6 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     listing = commands.add_parser("list", help="every run of a log directory")
     listing.add_argument("logdir", type=Path, help="the directory TensorBoard reads")
     why.add_parser(commands)
+    compare.add_parser(commands)
     replay.add_parser(commands)
     explain.add_parser(commands)
     run.add_parser(commands)

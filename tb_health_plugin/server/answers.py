@@ -98,7 +98,7 @@ def run_story(view: View, name: str) -> payloads.RunStory:
     Raises:
         NotFound: There is no such run.
     """
-    told = _find(view, name)
+    told = find_run(view, name)
     attempt = told.run.history.latest
     story = told.story
     answer: payloads.RunStory = {
@@ -121,10 +121,12 @@ def run_story(view: View, name: str) -> payloads.RunStory:
     ]
     answer["not_measured"] = not_measured(attempt, story)
     answer["attempts"] = _attempts(told)
-    answer["epochs"] = [_epoch(epoch) for epoch in attempt.all(facts.EpochEnded)]
+    # A loop without epochs tells its only one again and again: the last counts.
+    epochs = {(e.training, e.epoch): e for e in attempt.all(facts.EpochEnded)}
+    answer["epochs"] = [_epoch(epoch) for epoch in epochs.values()]
     answer["incidents"] = incidents([attempt, *told.run.history.summaries])
     answer["lanes"] = _lanes(told.run.history)
-    answer["settings"] = dict(start.settings) if start else {}
+    answer["settings"] = dict(sorted(start.settings.items())) if start else {}
     return answer
 
 
@@ -150,7 +152,7 @@ def lane_points(
         raise RequestError(
             f"buckets={buckets} is out of range: expected 1 to {MOST_BUCKETS}."
         )
-    drawn = drawn_lanes(_find(view, name).run.history).get(lane_id)
+    drawn = drawn_lanes(find_run(view, name).run.history).get(lane_id)
     if drawn is None:
         raise NotFound(f'Run "{name}" has no data for a lane called "{lane_id}".')
     points = downsample(
@@ -175,7 +177,12 @@ def lane_points(
     }
 
 
-def _find(view: View, name: str) -> ToldRun:
+def find_run(view: View, name: str) -> ToldRun:
+    """One run.
+
+    Raises:
+        NotFound: There is no such run.
+    """
     told = view.run(name)
     if told is None:
         raise NotFound(f'There is no run called "{name}".')

@@ -156,3 +156,100 @@ class LanePoints(TypedDict):
     time: list[float]
     step: list[int]
     series: list[SeriesPoints]
+
+
+class PlacePayload(TypedDict):
+    """A place on the axis of a comparison, with step and time of A."""
+
+    x: float
+    step: int
+    wall_time: float
+
+
+# "from" is a word of Python, so this one is not written as a class.
+SignalPayload = TypedDict(
+    "SignalPayload",
+    {
+        "id": str,
+        "title": str,
+        "unit": str,
+        "lane": str,
+        "column": str,
+        "kind": str,
+        "what": str,
+        "a": str,
+        "b": str,
+        "from": str,
+        "a_value": float | None,
+        "b_value": float | None,
+        "strength": float,
+        "from_start": bool,
+        "begins": PlacePayload | None,
+        "ends": PlacePayload | None,
+    },
+)
+
+
+class SettingPayload(TypedDict):
+    """A setting of both runs; None where it was not seen."""
+
+    name: str
+    a: str | None
+    b: str | None
+
+
+class SuggestionPayload(TypedDict):
+    """The setting to try first."""
+
+    setting: str
+    why: str
+
+
+class ComparedLanePayload(TypedDict):
+    """One strip that draws both runs."""
+
+    id: str
+    title: str
+    unit: str
+    lane: str
+    column: str
+    in_a: bool
+    in_b: bool
+    limits: list[LimitPayload]
+
+
+class ClockPayload(TypedDict):
+    """How steps, times and epochs of a run belong together."""
+
+    started_at: float
+    ended_at: float
+    last_step: int
+    epoch_steps: list[float]
+    epochs: list[float]
+
+
+class ClocksPayload(TypedDict):
+    """The clocks of both runs."""
+
+    a: ClockPayload
+    b: ClockPayload
+
+
+class ComparisonPayload(TypedDict):
+    """`GET /compare`."""
+
+    a: RunRow
+    b: RunRow | None
+    picked: str | None
+    align: str
+    headline: str
+    summary: str
+    note: str | None
+    rule: str
+    first: str | None
+    signals: list[SignalPayload]
+    settings: list[SettingPayload]
+    same_settings: list[SettingPayload]
+    try_first: SuggestionPayload | None
+    lanes: list[ComparedLanePayload]
+    clocks: ClocksPayload | None

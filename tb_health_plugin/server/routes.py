@@ -10,7 +10,7 @@ from typing import Any
 from tensorboard.backend import http_util
 from werkzeug.wrappers import Request, Response
 
-from tb_health_plugin.server import answers
+from tb_health_plugin.server import answers, comparison
 from tb_health_plugin.server.errors import MethodNotAllowed, NotFound, RequestError
 from tb_health_plugin.server.refresher import Refresher
 from tb_health_plugin.server.view import View
@@ -45,6 +45,7 @@ class Routes:
             "/runs": self._runs,
             "/run": self._run,
             "/lane": self._lane,
+            "/compare": self._compare,
         }
         return {path: _app(handler) for path, handler in handlers.items()}
 
@@ -92,6 +93,19 @@ class Routes:
                 end=end,
                 buckets=buckets,
             ),
+        )
+
+    def _compare(self, request: Request) -> Response:
+        self._refresher.asked()
+        a, b = _required(request, "a"), request.args.get("b") or None
+        align = request.args.get("align", "step")
+        # Which run is picked depends on all of them.
+        versions = f"{self._version_of(a)}-{self._version_of(b) if b else 'picked'}"
+        etag = f"{versions}-{'' if b else self._view.version}-{a}-{b}-{align}"
+        return _answer(
+            request,
+            etag,
+            lambda: comparison.compare_runs(self._view, a, b, align),
         )
 
     def _version_of(self, name: str) -> str:

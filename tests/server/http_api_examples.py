@@ -30,11 +30,14 @@ URLS = {
     "runs": "/runs",
     "run": "/run?run=bs512",
     "lane": "/lane?run=bs512&lane=host_memory&buckets=3",
+    "compare": "/compare?a=bs512",
 }
 
 BEGAN = 1_763_400_000.0
 ENDED = BEGAN + 2_520.0
 ATTEMPT = "20251117-172000-node7-4711-9f3a1c"
+TWIN_ATTEMPT = "20251117-142000-node7-4012-77b0e2"
+HOURS_BEFORE = 3 * 3_600.0
 GIB = float(1 << 30)
 MEMORY = {"process_rss_bytes": GIB, "host_memory_used_bytes": 3 * GIB}
 
@@ -52,9 +55,15 @@ def answers(folder: Path) -> dict[str, Any]:
     """What the routes answer about the run of the examples."""
     logs = folder / "logs"
     write_logs(logs)
-    get = client(logs)
+    plain = client(logs)
+    write_twin(logs)
+    with_twin = client(logs)
     return {
-        name: json.loads(get(url).text.replace(str(logs), SHOWN_LOGDIR))
+        name: json.loads(
+            (with_twin if name == "compare" else plain)(url).text.replace(
+                str(logs), SHOWN_LOGDIR
+            )
+        )
         for name, url in URLS.items()
     }
 
@@ -90,6 +99,37 @@ def write_logs(logs: Path) -> None:
     _write_samples(directory / str(FileName("samples", 0)))
 
 
+def write_twin(logs: Path) -> None:
+    """A healthy run of the same program, with a smaller batch."""
+    directory = logs / "bs128" / HEALTH_DIRECTORY / TWIN_ATTEMPT
+    directory.mkdir(parents=True)
+    began = BEGAN - HOURS_BEFORE
+    records = EventFile(directory / str(FileName("records", 0)), now=began)
+    for fact in (
+        facts.RunStarted(
+            wall_time=began,
+            host="node7",
+            pid=4012,
+            settings={"python": "3.11.7", "tensorflow": "2.21.0"},
+        ),
+        facts.TrainingStarted(
+            wall_time=began,
+            training=0,
+            planned_epochs=1,
+            planned_steps_per_epoch=1_000,
+            settings={"batch_size": "128"},
+        ),
+        facts.TrainingEnded(
+            wall_time=began + 2_520, step=1_000, training=0, epochs_done=1
+        ),
+        facts.RunEnded(wall_time=began + 2_520, step=1_000, reason="finished"),
+    ):
+        records.append_fact(fact)
+    records.close()
+    path = directory / str(FileName("samples", 0))
+    _write_samples(path, began, last_step=1_000, grows=False)
+
+
 def _facts() -> list[facts.Fact]:
     return [
         facts.RunStarted(
@@ -111,6 +151,7 @@ def _facts() -> list[facts.Fact]:
             planned_epochs=10,
             planned_steps_per_epoch=1_000,
             first_step=0,
+            settings={"batch_size": "512"},
         ),
         facts.EpochEnded(
             wall_time=BEGAN + 2_000,
@@ -137,17 +178,19 @@ def _facts() -> list[facts.Fact]:
     ]
 
 
-def _write_samples(path: Path) -> None:
+def _write_samples(
+    path: Path, began: float = BEGAN, *, last_step: int = 1_234, grows: bool = True
+) -> None:
     """One a second, but for a pause of ten minutes."""
     names = ("step", "epoch", "loss", "host_memory_total_bytes", *MEMORY)
-    file = SampleFile(path, names, period_seconds=1.0, now=BEGAN)
+    file = SampleFile(path, names, period_seconds=1.0, now=began)
     for second in range(2_521):
         if 1_200 <= second < 1_800:
             continue
-        step = min(1_234, second // 2)
-        growth = 1.0 + 14.0 * second / 2_520
+        step = min(last_step, second // 2)
+        growth = 1.0 + 14.0 * second / 2_520 if grows else 1.0
         memory = [GIB * 16, MEMORY["process_rss_bytes"] * growth, GIB * 15.5]
-        file.append(BEGAN + second, [step, step // 1_000, 0.5, *memory])
+        file.append(began + second, [step, step // 1_000, 0.5, *memory])
     file.close()
 
 

@@ -9,7 +9,7 @@ from werkzeug.test import Client
 from tb_health_plugin.events import facts
 from tb_health_plugin.reading.library import Library
 from tb_health_plugin.reading.log_directory import Root
-from tb_health_plugin.server import answers
+from tb_health_plugin.server import answers, comparison
 from tb_health_plugin.server.refresher import Refresher
 from tb_health_plugin.server.routes import Routes
 from tb_health_plugin.server.view import View
@@ -96,6 +96,10 @@ class TestErrors:
             ("/lane?run=bs512&lane=loss&to=nan", 400, 'to="nan" is not a number'),
             ("/lane?run=bs512&lane=loss&buckets=0", 400, "expected 1 to 2000"),
             ("/lane?run=bs512&lane=loss&axis=x", 400, 'expected "time" or "step"'),
+            ("/compare", 400, 'The parameter "a" is missing.'),
+            ("/compare?a=none", 404, 'There is no run called "none".'),
+            ("/compare?a=bs512&b=none", 404, 'There is no run called "none".'),
+            ("/compare?a=bs512&align=x", 400, 'align="x" is not known'),
         ],
     )
     def test_a_wrong_request_is_told_what_is_wrong(
@@ -135,13 +139,21 @@ class TestErrors:
 
 
 class TestCaching:
-    URLS = ("/runs", "/run?run=bs512", "/lane?run=bs512&lane=loss", "/index.js")
+    URLS = (
+        "/runs",
+        "/run?run=bs512",
+        "/lane?run=bs512&lane=loss",
+        "/compare?a=bs512",
+        "/compare?a=bs512&b=diverged",
+        "/index.js",
+    )
 
     @pytest.mark.parametrize("url", URLS)
     def test_an_unchanged_answer_costs_nothing(self, get, url: str, monkeypatch):
         etag = get(url).headers["ETag"]
         for name in ("run_list", "run_story", "lane_points"):
             monkeypatch.delattr(answers, name)
+        monkeypatch.delattr(comparison, "compare_runs")
 
         response = get(url, **{"If-None-Match": etag})
 

@@ -50,6 +50,70 @@ export function drawInFront(plot: uPlot, model: PlotModel): void {
   });
 }
 
+const BADGE_RADIUS = 6.5;
+
+/** A letter at the last point in sight of each line: A in a disc, B in a square. */
+export function drawBadges(plot: uPlot, inks: readonly string[]): void {
+  const ends = inks.flatMap((ink, index) => {
+    const end = lastPoint(plot, index + 1);
+    return end ? [{ ...end, ink, letter: index === 0 ? "A" : "B" }] : [];
+  });
+  const { ctx: canvas, bbox } = plot;
+  const size = 2 * BADGE_RADIUS * devicePixelRatio;
+  for (const end of ends) {
+    // Beside the end, where the line of the stop does not cover it.
+    end.x = Math.min(end.x + size * 0.7, bbox.left + bbox.width - size / 2);
+  }
+  pushApart(ends, size);
+  canvas.save();
+  const family = getComputedStyle(document.body).fontFamily;
+  canvas.font = `bold ${9 * devicePixelRatio}px ${family}`;
+  canvas.textAlign = "center";
+  canvas.textBaseline = "middle";
+  for (const { x, y, ink, letter } of ends) {
+    const radius = BADGE_RADIUS * devicePixelRatio;
+    canvas.fillStyle = color(ink);
+    canvas.beginPath();
+    if (letter === "A") canvas.arc(x, y, radius, 0, 2 * Math.PI);
+    else canvas.rect(x - radius, y - radius, 2 * radius, 2 * radius);
+    canvas.fill();
+    canvas.fillStyle = color("--on-solid");
+    canvas.fillText(letter, x, y + devicePixelRatio / 2);
+  }
+  canvas.restore();
+}
+
+interface End {
+  x: number;
+  y: number;
+}
+
+function lastPoint(plot: uPlot, series: number): End | null {
+  const [xs] = plot.data;
+  const values = plot.data[series] ?? [];
+  const right = plot.scales.x?.max ?? Number.POSITIVE_INFINITY;
+  const left = plot.scales.x?.min ?? Number.NEGATIVE_INFINITY;
+  for (let at = xs.length - 1; at >= 0; at -= 1) {
+    const x = xs[at] ?? 0;
+    const value = values[at];
+    if (x > right || value === null || value === undefined) continue;
+    if (x < left) return null;
+    return { x: plot.valToPos(x, "x", true), y: plot.valToPos(value, "y", true) };
+  }
+  return null;
+}
+
+/** Badges that would cover each other stand above each other. */
+function pushApart(ends: End[], size: number): void {
+  const [first, second] = ends;
+  if (!first || !second || Math.abs(first.x - second.x) >= size) return;
+  const missing = size - Math.abs(first.y - second.y);
+  if (missing <= 0) return;
+  const up = first.y <= second.y ? 1 : -1;
+  first.y -= (up * missing) / 2;
+  second.y += (up * missing) / 2;
+}
+
 function paint(plot: uPlot, draw: (canvas: CanvasRenderingContext2D) => void): void {
   plot.ctx.save();
   const { left, width } = plot.bbox;

@@ -1,7 +1,7 @@
 // One chart on uPlot. With lane-canvas.ts the only file that knows the library.
 import uPlot from "uplot";
 import type { LaneInfo, Maybe } from "../api-types";
-import { color, drawBehind, drawInFront, translucent } from "./lane-canvas";
+import { color, drawBadges, drawBehind, drawInFront, translucent } from "./lane-canvas";
 import { byteTicks, powerTicks, type Range, ticks, yRange } from "./scale";
 import { tickText } from "./tick-text";
 import { isolated, type Track } from "./track";
@@ -19,6 +19,18 @@ export interface PlotModel {
   lane: LaneInfo;
   track: Track;
   range: Range;
+  /** The y axis fits what is in sight instead of starting at zero. */
+  fit?: boolean;
+}
+
+/** How the lines of a lane look. */
+export interface LaneLook {
+  /** Names of palette colours, by series. */
+  inks: readonly string[];
+  dashes: readonly (readonly number[])[];
+  widths: readonly number[];
+  /** A letter stands at the end of each line. */
+  badges: boolean;
 }
 
 export interface PlotEvents {
@@ -39,11 +51,12 @@ export function createLanePlot(
   log: boolean,
   first: PlotModel,
   events: PlotEvents,
+  look: LaneLook = ONE_RUN,
 ): LanePlot {
   let model = first;
   const current = () => model;
   const plot = new uPlot(
-    options(current, element.clientWidth || 600, height, log, events),
+    options(current, element.clientWidth || 600, height, log, events, look),
     dataOf(model.track),
     element,
   );
@@ -79,6 +92,7 @@ function options(
   height: number,
   log: boolean,
   events: PlotEvents,
+  look: LaneLook,
 ): uPlot.Options {
   const { lane } = model();
   const count = lane.series.length;
@@ -92,49 +106,72 @@ function options(
       y: {
         distr: log ? 3 : 1,
         range: (_plot, low: Maybe<number>, high: Maybe<number>) =>
-          yRange(lane.unit, low, high, model().lane.limits, log),
+          yRange(lane.unit, low, high, model().lane.limits, log, model().fit),
       },
     },
     axes: [{ show: false }, yAxis(lane, height, log)],
     series: [
       {},
-      ...lane.series.map((_, index) => meanLine(lane, index)),
+      ...lane.series.map((_, index) => meanLine(lane, index, look)),
       ...lane.series.flatMap(() => [bandEdge(), bandEdge()]),
     ],
     bands: lane.series.map((_, index) => ({
       series: [count + 2 + 2 * index, count + 1 + 2 * index],
-      fill: () => translucent("--line", index === 0 ? 0.16 : 0.1),
+      fill: () => translucent(inkOf(look, index, "--line"), index === 0 ? 0.16 : 0.1),
     })),
-    cursor: cursor(count),
+    cursor: cursor(count, look),
     hooks: {
       drawClear: [(plot) => drawBehind(plot, model())],
-      draw: [(plot) => drawInFront(plot, model())],
+      draw: [
+        (plot) => {
+          drawInFront(plot, model());
+          if (look.badges) drawBadges(plot, look.inks);
+        },
+      ],
       setCursor: [(plot) => reportCursor(plot, events)],
       setSelect: [(plot) => reportDrag(plot, events)],
     },
   };
 }
 
-/** Lanes have one neutral colour; further series differ by their dashes. */
 export const DASHES: readonly (readonly number[])[] = [[], [4, 3], [1.5, 3], [8, 3]];
 
-function meanLine(lane: LaneInfo, index: number): uPlot.Series {
+/** Lanes have one neutral colour; further series differ by their dashes. */
+const ONE_RUN: LaneLook = {
+  inks: ["--line"],
+  dashes: DASHES,
+  widths: [1.5],
+  badges: false,
+};
+
+/** Two runs in one lane: A above B, told apart by colour and by their letters. */
+export const TWO_RUNS: LaneLook = {
+  inks: ["--a", "--b"],
+  dashes: [[]],
+  widths: [1.75, 1.25],
+  badges: true,
+};
+
+function inkOf(look: LaneLook, index: number, others: string): string {
+  return look.inks[index] ?? others;
+}
+
+function meanLine(lane: LaneInfo, index: number, look: LaneLook): uPlot.Series {
   const first = index === 0;
+  const dashes = look.dashes[index % look.dashes.length] ?? [];
   return {
-    stroke: () => color(first ? "--line" : "--text-3"),
-    width: first ? 1.5 : 1.25,
-    dash: [...(DASHES[index % DASHES.length] ?? [])],
+    stroke: () => color(inkOf(look, index, "--text-3")),
+    width: look.widths[index] ?? 1.25,
+    dash: [...dashes],
     points: {
       show: true,
       size: 5,
-      filter: (plot, series) => isolated([...(plot.data[series] ?? [])].map(orNull)),
+      filter: (plot, series) => isolated([...(plot.data[series] ?? [])]),
     },
-    ...(first && lane.unit === "bytes" && { fill: () => translucent("--line", 0.07) }),
+    ...(first &&
+      !look.badges &&
+      lane.unit === "bytes" && { fill: () => translucent("--line", 0.07) }),
   };
-}
-
-function orNull(value: number | null | undefined): Maybe<number> {
-  return value ?? null;
 }
 
 function bandEdge(): uPlot.Series {
@@ -171,7 +208,7 @@ function yTicks(lane: LaneInfo, range: Range, wanted: number): number[] {
   return lane.unit === "bytes" ? byteTicks(range, wanted) : ticks(range, wanted);
 }
 
-function cursor(seriesCount: number): uPlot.Cursor {
+function cursor(seriesCount: number, look: LaneLook): uPlot.Cursor {
   return {
     y: false,
     drag: { x: true, y: false, setScale: false },
@@ -180,7 +217,7 @@ function cursor(seriesCount: number): uPlot.Cursor {
       size: (_plot, series) => (series <= seriesCount ? 7 : 0),
       width: 2,
       fill: () => color("--card"),
-      stroke: () => color("--line"),
+      stroke: (_plot, series) => color(inkOf(look, series - 1, "--line")),
     },
   };
 }

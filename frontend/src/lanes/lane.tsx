@@ -1,17 +1,17 @@
 // One lane of the timeline: its name, its value and its chart.
 import type { ReadonlySignal, Signal } from "@preact/signals";
-import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import type { LaneInfo, LanePoints, Maybe } from "../api-types";
 import { quantity } from "../format";
-import { dark } from "../state";
 import type { Axis } from "../url-state";
 import { laneLabel } from "../words";
-import { createLanePlot, DASHES, type LanePlot, type PlotModel } from "./lane-plot";
+import { DASHES } from "./lane-plot";
 import { needsLog, type Range } from "./scale";
 import { summaryOf, type Track, trackOf, valueAt } from "./track";
+import { usePlot } from "./use-plot";
 
-const HEIGHT = 74;
-const TALL_HEIGHT = 104;
+export const HEIGHT = 74;
+export const TALL_HEIGHT = 104;
 
 export interface LaneProps {
   lane: LaneInfo;
@@ -105,44 +105,4 @@ function LineSample({ index }: { index: number }) {
       <path d="M0 2h18" stroke-dasharray={dash.join(" ")} />
     </svg>
   );
-}
-
-/** Makes the chart once and moves it along; a new chart would flicker. */
-function usePlot(props: LaneProps, model: PlotModel, height: number, log: boolean) {
-  const element = useRef<HTMLDivElement>(null);
-  const plot = useRef<LanePlot | null>(null);
-  const latest = useRef({ props, model });
-  latest.current = { props, model };
-  const columns = props.lane.series.map((series) => series.column).join();
-
-  // `columns` stands for the series: the same columns are the same chart.
-  useLayoutEffect(() => {
-    const parent = element.current;
-    if (!parent) return;
-    const created = createLanePlot(parent, height, log, latest.current.model, {
-      onCursor: (x) => {
-        latest.current.props.cursor.value = x;
-      },
-      onZoom: (range) => latest.current.props.onZoom(range),
-    });
-    plot.current = created;
-    const observer = new ResizeObserver(() => created.resize(parent.clientWidth));
-    observer.observe(parent);
-    return () => {
-      observer.disconnect();
-      plot.current = null;
-      created.destroy();
-    };
-  }, [height, log, columns]);
-
-  const { track, range } = model;
-  useLayoutEffect(() => {
-    plot.current?.update(latest.current.model);
-  }, [track, range[0], range[1], log, height]);
-
-  const isDark = dark.value;
-  // The colours are read while drawing, so a new theme only needs a new drawing.
-  useEffect(() => plot.current?.redraw(), [isDark]);
-
-  return element;
 }

@@ -9,7 +9,7 @@ export interface TimelineMark {
   id: string;
   at: Moment;
   shape: Shape;
-  kind: "incident" | "stop";
+  kind: "incident" | "stop" | "difference";
   /** What stands in the pin: a number, or a word for the stop. */
   label: string;
   title: string;
@@ -81,8 +81,17 @@ export function placeMarks(
   range: Range,
   width: number,
 ): PlacedMark[] {
-  const placed = marks.flatMap((mark) => {
-    const x = placeOf(mark.at, axis, clock);
+  const at = marks.map((mark) => ({ mark, x: placeOf(mark.at, axis, clock) }));
+  return placePins(at, range, width);
+}
+
+/** Pins for marks whose place on the axis is known; others are left out. */
+export function placePins(
+  marks: readonly { mark: TimelineMark; x: Maybe<number> }[],
+  range: Range,
+  width: number,
+): PlacedMark[] {
+  const placed = marks.flatMap(({ mark, x }) => {
     if (x === null || x < range[0] || x > range[1]) return [];
     const line = toPixels(x, range, width);
     return [{ mark, x, line, count: 1, ...pinAt(mark, line) }];
@@ -93,13 +102,12 @@ export function placeMarks(
 
 const PIN_WIDTH = 24;
 const PIN_SPACE = 3;
-const WORD_PIN_WIDTH = 82;
+const WORD_PIN_WIDTHS = { incident: PIN_WIDTH, stop: 90, difference: 118 };
 /** Pins may reach a little over the edge of the plots. */
 const OVERHANG = 12;
 
 function pinAt(mark: TimelineMark, line: number): { pin: number; width: number } {
-  const width = mark.kind === "stop" ? WORD_PIN_WIDTH : PIN_WIDTH;
-  return { pin: line - PIN_WIDTH / 2, width };
+  return { pin: line - PIN_WIDTH / 2, width: WORD_PIN_WIDTHS[mark.kind] };
 }
 
 /** More pins than this are a fence, not a list. */

@@ -35,7 +35,7 @@ export function Overlay({ marks, width, range, selected, cursor }: Props) {
   );
 }
 
-function CursorLine({
+export function CursorLine({
   width,
   range,
   cursor,

@@ -44,6 +44,9 @@ export function zoomed(
   return withinFull(next, full);
 }
 
+/** Ticks nearer than this on a horizontal axis would touch. */
+export const PIXELS_PER_TICK = 110;
+
 const TIME_STEPS = [
   1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200,
   86400,
@@ -135,11 +138,12 @@ export function yRange(
   highest: Maybe<number>,
   limits: readonly LaneLimit[],
   log: boolean,
+  fit = false,
 ): [number, number] {
   if (unit === "fraction") return [0, Math.max(1, highest ?? 1)];
   if (lowest === null || highest === null) return log ? [0.1, 10] : [0, 1];
   if (log) return [lowest * 0.6, highest * 1.6];
-  if (unit !== "number" && lowest >= 0) {
+  if (unit !== "number" && lowest >= 0 && !fit) {
     const inSight = limitsInSight(limits, highest).map((limit) => limit.value);
     // A limit out of sight is written at the top, so the line must stay below it.
     const room = inSight.length < limits.length ? 1.4 : 1.08;

@@ -2,13 +2,13 @@
 import type { Signal } from "@preact/signals";
 import type { RefObject } from "preact";
 import type { Epoch, Maybe, RunRow } from "../api-types";
-import { Glyph } from "../parts/glyph";
+import { Diamond, Glyph } from "../parts/glyph";
 import { toneOf } from "../run-tone";
 import type { Axis } from "../url-state";
 import { AXIS_TITLES, epochTooltip } from "../words";
 import type { PlacedMark } from "./marks";
 import { placeOf, type RunClock } from "./run-clock";
-import { type Range, timeTicks, toPixels, wholeTicks } from "./scale";
+import { PIXELS_PER_TICK, type Range, timeTicks, toPixels, wholeTicks } from "./scale";
 import { axisPlace, axisTick } from "./tick-text";
 
 interface Props {
@@ -26,19 +26,23 @@ interface Props {
 }
 
 export function TimelineHead(props: Props) {
+  const { axis, range, width } = props;
   return (
     <div class="timeline-head">
-      <div class="lane-words faint">{AXIS_TITLES[props.axis]}</div>
+      <div class="lane-words faint">{AXIS_TITLES[axis]}</div>
       <div class="head-plot" ref={props.plot}>
-        <Ticks {...props} />
+        <Ticks
+          {...props}
+          ticks={ticksOf(axis, range, width)}
+          write={(x) => axisTick(axis, x, range)}
+          place={(x) => axisPlace(axis, x)}
+        />
         <Epochs {...props} />
-        <Pins {...props} />
+        <Pins {...props} place={(x) => axisPlace(axis, x)} />
       </div>
     </div>
   );
 }
-
-const PIXELS_PER_TICK = 110;
 
 function ticksOf(axis: Axis, range: Range, width: number): number[] {
   const wanted = Math.max(2, Math.floor(width / PIXELS_PER_TICK));
@@ -48,17 +52,27 @@ function ticksOf(axis: Axis, range: Range, width: number): number[] {
   return timeTicks(range, wanted, zone);
 }
 
-function Ticks({ axis, range, width, cursor }: Props) {
+interface TicksProps {
+  ticks: readonly number[];
+  range: Range;
+  width: number;
+  cursor: Signal<Maybe<number>>;
+  write(x: number): string;
+  /** The text at the cursor. */
+  place(x: number): string;
+}
+
+export function Ticks({ ticks, range, width, cursor, write, place }: TicksProps) {
   const x = cursor.value;
   return (
     <div class="ticks" aria-hidden="true">
-      {ticksOf(axis, range, width).map((tick) => (
+      {ticks.map((tick) => (
         <span key={tick} style={{ left: `${toPixels(tick, range, width)}px` }}>
-          {axisTick(axis, tick, range)}
+          {write(tick)}
         </span>
       ))}
       {x !== null && (
-        <b style={{ left: `${toPixels(x, range, width)}px` }}>{axisPlace(axis, x)}</b>
+        <b style={{ left: `${toPixels(x, range, width)}px` }}>{place(x)}</b>
       )}
     </div>
   );
@@ -94,7 +108,14 @@ function Epochs({ epochs, axis, range, clock, width, run }: Props) {
   );
 }
 
-function Pins({ marks, selected, axis, onSelect }: Props) {
+interface PinsProps {
+  marks: readonly PlacedMark[];
+  selected: string;
+  place(x: number): string;
+  onSelect(id: string): void;
+}
+
+export function Pins({ marks, selected, place, onSelect }: PinsProps) {
   return (
     <div class="pins">
       {marks.map(({ mark, x, pin, width }) => (
@@ -103,12 +124,13 @@ function Pins({ marks, selected, axis, onSelect }: Props) {
           type="button"
           class={`pin ${mark.kind} ${toneOf(mark.shape)}`}
           aria-pressed={mark.id === selected}
-          aria-label={`${mark.label}: ${mark.title}, ${axisPlace(axis, x)}`}
+          aria-label={`${mark.label}: ${mark.title}, ${place(x)}`}
           title={mark.title}
           style={{ left: `${pin}px`, width: `${width}px` }}
           onClick={() => onSelect(mark.id)}
         >
           {mark.kind === "stop" && <Glyph shape={mark.shape} size={14} />}
+          {mark.kind === "difference" && <Diamond size={10} />}
           {mark.label}
         </button>
       ))}

@@ -1,8 +1,9 @@
 // "What happened": all lanes of a run under one axis, with the marks drawn through them.
 import { type Signal, useSignal } from "@preact/signals";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import type { LaneRange } from "../api";
 import type { LaneInfo, Maybe, Story } from "../api-types";
+import { quantity } from "../format";
 import { isLive, shapeOfSeverity, toneOf } from "../run-tone";
 import { adjust, nav } from "../state";
 import { AXES, type Axis } from "../url-state";
@@ -15,9 +16,12 @@ import { Overlay } from "./overlay";
 import { movePlace } from "./run-clock";
 import { around, lastPart, type Range } from "./scale";
 import { SpokenCursor } from "./spoken-cursor";
+import { axisPlace } from "./tick-text";
 import { TimelineHead } from "./timeline-head";
 import { timelineKey } from "./timeline-keys";
+import { trackOf, valueAt } from "./track";
 import { type Ranges, useRanges } from "./use-ranges";
+import { useWidth } from "./use-width";
 
 interface Props {
   story: Story;
@@ -104,6 +108,16 @@ function Lanes({ story, store, ranges, cursor }: LanesProps) {
     adjust({ incident: id, ...zoom });
   }
 
+  function say(x: number): string {
+    const values = lanes.flatMap(({ lane }) => {
+      const points = store.points(lane.id).peek();
+      if (!points) return [];
+      const track = trackOf(lane, points, axis, clock.startedAt);
+      return [`${lane.title} ${quantity(lane.unit, valueAt(track, 0, x))}`];
+    });
+    return `${axisPlace(axis, x)}: ${values.join(", ")}`;
+  }
+
   const keys = { range, full, cursor, marks, selected, onZoom: zoomTo, onSelect };
   const shared = { axis, range, width, clock, cursor, marks, selected };
   const tone = toneOf(shapeOfSeverity(story.verdict?.severity ?? "info"));
@@ -143,13 +157,7 @@ function Lanes({ story, store, ranges, cursor }: LanesProps) {
         ))}
         <Overlay {...shared} />
       </div>
-      <SpokenCursor
-        lanes={lanes.map((item) => item.lane)}
-        store={store}
-        axis={axis}
-        startedAt={clock.startedAt}
-        cursor={cursor}
-      />
+      <SpokenCursor cursor={cursor} say={say} />
     </div>
   );
 }
@@ -178,20 +186,4 @@ function AxisSwitch({ axis, onSwitch }: { axis: Axis; onSwitch(axis: Axis): void
       ))}
     </fieldset>
   );
-}
-
-function useWidth(element: { current: HTMLElement | null }): number {
-  const [width, setWidth] = useState(800);
-  useEffect(() => {
-    const watched = element.current;
-    if (!watched) return;
-    const read = () => {
-      if (watched.clientWidth > 0) setWidth(watched.clientWidth);
-    };
-    const observer = new ResizeObserver(read);
-    observer.observe(watched);
-    read();
-    return () => observer.disconnect();
-  }, [element]);
-  return width;
 }

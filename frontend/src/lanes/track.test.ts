@@ -91,6 +91,8 @@ test("the nearest sample is found", () => {
 test("samples between gaps get a dot", () => {
   expect(isolated([1, null, 2, null, 3, 4])).toEqual([0, 2]);
   expect(isolated([5])).toEqual([0]);
+  // Where only the other run has a sample, a line goes on.
+  expect(isolated([1, undefined, 2, undefined, null, 3, undefined])).toEqual([5]);
 });
 
 test("the summary knows the extremes and the end", () => {

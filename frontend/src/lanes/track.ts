@@ -3,7 +3,8 @@ import type { LaneInfo, LanePoints, Maybe, SeriesPoints } from "../api-types";
 import type { Axis } from "../url-state";
 import type { LaneSummary } from "../words";
 
-type Values = Maybe<number>[];
+/** Null is a gap; undefined a place where only another series has a sample. */
+type Values = (Maybe<number> | undefined)[];
 /** The series of a lane as they were answered; one may be missing. */
 type Given = readonly (SeriesPoints | undefined)[];
 
@@ -169,21 +170,24 @@ export function nearest(xs: readonly number[], x: number): number {
 /** What a series said at a place, or last. */
 export function valueAt(track: Track, series: number, x: Maybe<number>): Maybe<number> {
   const said = track.series[series]?.said ?? [];
-  if (x === null) return said.findLast((value) => value !== null) ?? null;
+  if (x === null) return said.findLast((value) => (value ?? null) !== null) ?? null;
   return said[nearest(track.x, x)] ?? null;
 }
 
-/** Samples with a gap on either side: no line passes through them, so they need a dot. */
-export function isolated(values: readonly Maybe<number>[]): number[] {
-  const missing = (index: number) => (values[index] ?? null) === null;
-  return values.flatMap((_, index) =>
-    !missing(index) && missing(index - 1) && missing(index + 1) ? [index] : [],
-  );
+/**
+ * Samples with a gap on either side: no line passes through them, so they need a dot.
+ * Undefined is no gap, but a place where only another series has a sample.
+ */
+export function isolated(values: readonly (Maybe<number> | undefined)[]): number[] {
+  const own = values.flatMap((value, index) => (value === undefined ? [] : [index]));
+  const missing = (at: number) => (values[own[at] ?? -1] ?? null) === null;
+  return own.filter((_, at) => !missing(at) && missing(at - 1) && missing(at + 1));
 }
 
 export function summaryOf(track: Track): LaneSummary {
   const drawn = track.series[0];
-  const known = (values: Values = []) => values.filter((value) => value !== null);
+  const known = (values: Values = []) =>
+    values.filter((value) => value !== null && value !== undefined);
   const fold = (values: number[], pick: (a: number, b: number) => number) =>
     values.length === 0 ? null : values.reduce((a, b) => pick(a, b));
   return {

@@ -46,6 +46,15 @@ const DRAWINGS: Record<Shape, ComponentChild> = {
   none: <circle class="drawn" cx="8" cy="8" r="6.4" stroke-dasharray="2.4 2.2" />,
 };
 
+/** Where two runs part. It has no severity, so it takes the colour of the text. */
+export function Diamond({ size }: { size: number }) {
+  return (
+    <svg width={size} height={size} viewBox="0 0 16 16" aria-hidden="true">
+      <path fill="currentColor" d="M8 .5 15.5 8 8 15.5.5 8z" />
+    </svg>
+  );
+}
+
 export function Glyph({ shape, size = 16 }: { shape: Shape; size?: number }) {
   return (
     <svg

@@ -49,6 +49,17 @@ describe.each([
     }
   });
 
+  test("the letters and the numbers of compared runs can be read", () => {
+    for (const name of ["a", "b"]) {
+      expect(contrast(color("on-solid"), color(name))).toBeGreaterThanOrEqual(4.5);
+      expect(contrast(color(name), color("card"))).toBeGreaterThanOrEqual(4.5);
+    }
+  });
+
+  test.each(Object.entries(SIGHTS))("A and B differ for %s sight", (_, sight) => {
+    expect(differenceSeen(color("a"), color("b"), sight)).toBeGreaterThan(40);
+  });
+
   test("the frame of the search box can be seen", () => {
     expect(contrast(color("control"), color("card"))).toBeGreaterThanOrEqual(3);
   });

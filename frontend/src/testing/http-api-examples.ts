@@ -14,4 +14,5 @@ export function example(title: string): unknown {
 export const RUNS = "GET /runs";
 export const RUN = "GET /run?";
 export const LANE = "GET /lane";
+export const COMPARE = "GET /compare";
 export const ERROR = "Errors";

@@ -7,6 +7,7 @@ import { adjust, openRun } from "../state";
 import type { Sort } from "../url-state";
 import { COLUMN_TITLES } from "../words";
 import { type Column, columnsFor } from "./run-columns";
+import { PickBox } from "./run-picks";
 import { virtualWindow } from "./virtual-window";
 
 /** Equal to the height of a row in runs.css. */
@@ -30,13 +31,16 @@ export function RunTable({ runs, allRuns, sort }: Props) {
       <caption class="unseen">Runs and their health</caption>
       <thead>
         <tr aria-rowindex={1}>
+          <th scope="col" class="column-pick">
+            <span class="unseen">Compare</span>
+          </th>
           {columns.map((column) => (
             <ColumnHead key={column.key} column={column} sort={sort} />
           ))}
         </tr>
       </thead>
       <tbody ref={body}>
-        <Spacer height={shown.pixelsBefore} columns={columns.length} />
+        <Spacer height={shown.pixelsBefore} columns={columns.length + 1} />
         {runs.slice(shown.first, shown.end).map((run, index) => (
           <Row
             key={run.name}
@@ -46,7 +50,7 @@ export function RunTable({ runs, allRuns, sort }: Props) {
             now={now}
           />
         ))}
-        <Spacer height={shown.pixelsAfter} columns={columns.length} />
+        <Spacer height={shown.pixelsAfter} columns={columns.length + 1} />
       </tbody>
     </table>
   );
@@ -112,6 +116,7 @@ function Row({ run, rowIndex, columns, now }: RowProps) {
       class={run.monitored ? "" : "unmonitored"}
       onClick={() => openRun(run.name)}
     >
+      <td class="column-pick">{run.monitored && <PickBox name={run.name} />}</td>
       {columns.map((column) =>
         column.key === "run" ? (
           <th key={column.key} scope="row" class="column-run">

@@ -118,6 +118,12 @@ describe("the example of the document", () => {
     expect(headings.map((heading) => heading.textContent)).toEqual(["bs512"]);
   });
 
+  test("leads to a comparison with a healthy run", () => {
+    fireEvent.click(screen.getByRole("link", { name: "Compare with a healthy run" }));
+
+    expect(nav.value).toMatchObject({ view: "compare", a: "bs512", b: "" });
+  });
+
   test("Show zooms to the place of the evidence", () => {
     fireEvent.click(screen.getByRole("button", { name: /^Show on the timeline/ }));
 

@@ -14,8 +14,8 @@ import { StaleBar } from "../parts/stale-bar";
 import { useFresh } from "../parts/use-fresh";
 import { useNow } from "../parts/use-now";
 import { isLive } from "../run-tone";
-import { adjust, nav } from "../state";
-import { noSuchRun, signOfLife } from "../words";
+import { adjust, comparePlace, nav } from "../state";
+import { COMPARE_WITH_HEALTHY, noSuchRun, signOfLife } from "../words";
 import { Attempts, FurtherFindings, NotRecorded, Settings } from "./details";
 import { Incidents } from "./incidents";
 import { Snippet } from "./start";
@@ -47,6 +47,12 @@ export function RunView({ name }: { name: string }) {
           <span aria-hidden="true">‹</span> All runs
         </NavLink>
         <h1 title={name}>{name}</h1>
+        <span class="space" />
+        {feed.data.value?.run.monitored && (
+          <NavLink to={comparePlace(name)} class="button">
+            {COMPARE_WITH_HEALTHY}
+          </NavLink>
+        )}
       </nav>
       <RunBody name={name} feed={feed} store={store} unknown={unknown} />
     </main>

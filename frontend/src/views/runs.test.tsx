@@ -6,12 +6,14 @@ import { type Answer, serve } from "../testing/answers";
 import { example, RUNS } from "../testing/http-api-examples";
 import { row, unmonitored } from "../testing/rows";
 import { START } from "../url-state";
+import { picks } from "./run-picks";
 import { RunsView } from "./runs";
 
 let answer: Answer | undefined;
 
 beforeEach(() => {
   nav.value = START;
+  picks.value = [];
   serve(() => answer);
 });
 afterEach(() => {
@@ -51,6 +53,7 @@ describe("the table", () => {
 
     const titles = screen.getAllByRole("columnheader").map((head) => head.textContent);
     expect(titles).toEqual([
+      "Compare",
       "Health",
       "Run",
       "Steps",
@@ -161,4 +164,50 @@ test("a server that is gone leaves the old data with a bar on top", async () => 
 
   await vi.waitFor(() => expect(shownNames()).toEqual(["new"]));
   expect(screen.queryByText(/did not answer/)).toBeNull();
+});
+
+describe("picking runs to compare", () => {
+  const box = (name: string) =>
+    screen.getByRole("checkbox", { name: `Compare ${name}` });
+
+  test("two ticks lead to their comparison, and open neither run", async () => {
+    await show([row({ name: "one" }), row({ name: "two" })]);
+
+    fireEvent.click(box("one"));
+    fireEvent.click(box("two"));
+    fireEvent.click(await screen.findByRole("link", { name: "Compare" }));
+
+    expect(nav.value).toMatchObject({ view: "compare", a: "one", b: "two" });
+  });
+
+  test("one tick is enough: a healthy run is picked", async () => {
+    await show([row({ name: "one" }), row({ name: "two" })]);
+
+    fireEvent.click(box("one"));
+    const link = await screen.findByRole("link", {
+      name: "Compare with a healthy run",
+    });
+    fireEvent.click(link);
+
+    expect(nav.value).toMatchObject({ view: "compare", a: "one", b: "" });
+  });
+
+  test("a third tick drops the oldest, and a tick can be taken back", async () => {
+    await show(["one", "two", "three"].map((name) => row({ name })));
+
+    for (const name of ["one", "two", "three"]) fireEvent.click(box(name));
+    expect(picks.value).toEqual(["two", "three"]);
+
+    fireEvent.click(box("two"));
+    expect(picks.value).toEqual(["three"]);
+
+    fireEvent.click(await screen.findByText("Clear"));
+    expect(picks.value).toEqual([]);
+  });
+
+  test("a run without health data cannot be picked", async () => {
+    await show([row({ name: "one" }), row({ ...unmonitored, name: "two" })]);
+
+    expect(screen.getAllByRole("checkbox")).toHaveLength(1);
+  });
 });

@@ -11,6 +11,7 @@ import { shapeOf, toneOf } from "../run-tone";
 import { adjust, nav, runList, runPlace } from "../state";
 import { problemsTitle, readingSentence, STILL_WAITING, TAB_TITLE } from "../words";
 import { RunFilters } from "./run-filters";
+import { PickTray } from "./run-picks";
 import { RunTable } from "./run-table";
 import { Start } from "./start";
 
@@ -49,6 +50,7 @@ function Loaded({ list }: { list: RunList }) {
         </p>
       )}
       <SelectedRuns />
+      <PickTray />
       <Problems reading={list.reading} />
     </>
   );

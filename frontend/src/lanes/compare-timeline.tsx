@@ -1,0 +1,340 @@
+// "Side by side": all lanes of two runs on one axis, with the first difference marked.
+import { type Signal, useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import type {
+  AlignedClock,
+  ComparedLane,
+  ComparedSignal,
+  Comparison,
+  Maybe,
+  RunRow,
+} from "../api-types";
+import { quantity } from "../format";
+import { isLive, shapeOf, toneOf } from "../run-tone";
+import { adjust, nav } from "../state";
+import { ALIGNS, type Align } from "../url-state";
+import {
+  ALIGN_TITLES,
+  COMPARE_TIMELINE_LABEL,
+  FIRST_DIFFERENCE,
+  MAIN_DIFFERENCE,
+} from "../words";
+import {
+  alignedPlace,
+  alignedRange,
+  alignedTick,
+  alignedTicks,
+  alignedTrack,
+  endPlace,
+  laneOf,
+  laneRange,
+} from "./align";
+import { CompareLane, type LaneSide, seenAt } from "./compare-lane";
+import { AXIS_WIDTH, RIGHT_MARGIN } from "./lane-plot";
+import type { LaneStore } from "./lane-store";
+import { type PlacedMark, placePins, type TimelineMark } from "./marks";
+import { CursorLine } from "./overlay";
+import { around, type Range, toPixels, withinFull } from "./scale";
+import { SpokenCursor } from "./spoken-cursor";
+import { Pins, Ticks } from "./timeline-head";
+import { timelineKey } from "./timeline-keys";
+import { useWidth } from "./use-width";
+
+export interface Stores {
+  a: LaneStore;
+  b: LaneStore;
+}
+
+interface Clocks {
+  a: AlignedClock;
+  b: AlignedClock;
+}
+
+interface Props {
+  comparison: Comparison;
+  clocks: Clocks;
+  stores: Stores;
+}
+
+/** The zoom to a difference: 16% to either side, as "Show" does on a run's page. */
+const AROUND_SHARE = 0.32;
+
+export function zoomToDifference(
+  comparison: Comparison,
+  signal: Maybe<ComparedSignal>,
+): void {
+  if (!comparison.clocks || !signal?.begins) return;
+  const full = alignedRange(comparison.align, comparison.clocks.a);
+  adjust({ range: around(signal.begins.x, AROUND_SHARE, full) });
+}
+
+export function firstDifference(comparison: Comparison): Maybe<ComparedSignal> {
+  return comparison.signals.find((one) => one.id === comparison.first) ?? null;
+}
+
+/** What the verdict on A rests on may differ later than something else. */
+function isFirst({ first, signals }: Comparison): boolean {
+  return signals[0]?.id === first;
+}
+
+function tagOf(comparison: Comparison): string {
+  return isFirst(comparison) ? "differs first" : "matters most";
+}
+
+export function CompareTimeline({ comparison, clocks, stores }: Props) {
+  const cursor = useSignal<Maybe<number>>(null);
+  const { align } = comparison;
+  const zoom = nav.value.range;
+  const first = firstDifference(comparison);
+  useZoomedDetail(comparison, clocks, stores);
+
+  function switchAlign(next: Align) {
+    cursor.value = null;
+    adjust({ align: next, range: null });
+  }
+
+  return (
+    <section class="card timeline" aria-labelledby="side-by-side">
+      <header>
+        <h2 id="side-by-side">Side by side</h2>
+        <AlignSwitch align={align} onSwitch={switchAlign} />
+        <span class="space" />
+        {!zoom && first?.begins && (
+          <button
+            type="button"
+            class="button"
+            onClick={() => zoomToDifference(comparison, first)}
+          >
+            {isFirst(comparison)
+              ? "Zoom to the first difference"
+              : "Zoom to the difference"}
+          </button>
+        )}
+        {zoom ? (
+          <button type="button" class="button" onClick={() => adjust({ range: null })}>
+            Show everything
+          </button>
+        ) : (
+          <span class="faint hint">Drag to zoom</span>
+        )}
+      </header>
+      <Lanes
+        comparison={comparison}
+        clocks={clocks}
+        stores={stores}
+        cursor={cursor}
+        zoom={zoom}
+      />
+    </section>
+  );
+}
+
+function AlignSwitch(props: { align: Align; onSwitch(align: Align): void }) {
+  return (
+    <fieldset class="switch align">
+      <legend class="unseen">Match the runs by</legend>
+      {ALIGNS.map((item) => (
+        <button
+          key={item}
+          type="button"
+          aria-pressed={item === props.align}
+          onClick={() => props.onSwitch(item)}
+        >
+          {ALIGN_TITLES[item]}
+        </button>
+      ))}
+    </fieldset>
+  );
+}
+
+/** Only the zoom decides here; new data of a live run is fetched by the view. */
+function useZoomedDetail({ align, lanes }: Comparison, clocks: Clocks, stores: Stores) {
+  const zoom = nav.value.range;
+  useEffect(() => {
+    for (const side of ["a", "b"] as const) {
+      const ids = lanesOf(lanes, side);
+      stores[side].zoom(ids, zoom && laneRange(zoom, align, clocks[side]));
+    }
+  }, [zoom, align, stores]);
+}
+
+/** The lanes to ask for; two signals may be columns of one. */
+export function lanesOf(lanes: readonly ComparedLane[], side: "a" | "b"): string[] {
+  const has = lanes.filter((lane) => (side === "a" ? lane.in_a : lane.in_b));
+  return [...new Set(has.map((lane) => lane.lane))];
+}
+
+interface LanesProps extends Props {
+  cursor: Signal<Maybe<number>>;
+  zoom: Maybe<Range>;
+}
+
+/** Everything under the axis: one focus, one cursor, one zoom. */
+function Lanes({ comparison, clocks, stores, cursor, zoom }: LanesProps) {
+  const { align, lanes } = comparison;
+  const head = useRef<HTMLDivElement>(null);
+  const width = useWidth(head);
+  const full = alignedRange(align, clocks.a);
+  const inside = zoom && zoom[0] < full[1] && zoom[1] > full[0];
+  const range = inside ? withinFull(zoom, full) : full;
+  const marks = placePins(marksOf(comparison, clocks), range, width);
+  const onZoom = (next: Maybe<Range>) => adjust({ range: next });
+
+  function onSelect(id: string) {
+    const x = marks.find((item) => item.mark.id === id)?.x;
+    if (x !== undefined) onZoom(around(x, AROUND_SHARE, full));
+  }
+
+  function side(which: "a" | "b", lane: ComparedLane): Maybe<LaneSide> {
+    if (!(which === "a" ? lane.in_a : lane.in_b)) return null;
+    const store = stores[which];
+    return {
+      points: store.points(lane.lane),
+      failed: store.failed(lane.lane),
+      clock: clocks[which],
+    };
+  }
+
+  function say(x: number): string {
+    const values = lanes.map((lane) => {
+      const both = (["a", "b"] as const).map((which) => {
+        const points = side(which, lane)?.points.peek();
+        if (!points) return `${which.toUpperCase()} none`;
+        const track = alignedTrack(laneOf(lane), points, align, clocks[which]);
+        const value = quantity(lane.unit, seenAt(track, x, range));
+        return `${which.toUpperCase()} ${value}`;
+      });
+      return `${lane.title} ${both.join(", ")}`;
+    });
+    return `${alignedPlace(align, x)}: ${values.join("; ")}`;
+  }
+
+  const place = (x: number) => alignedPlace(align, x);
+  const keys = { range, full, cursor, marks, selected: "", onZoom, onSelect };
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset is for forms.
+    <div
+      class="lanes muted"
+      role="group"
+      aria-label={COMPARE_TIMELINE_LABEL}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: its keys move the cursor.
+      tabIndex={0}
+      style={{ "--axis-width": `${AXIS_WIDTH}px`, "--plot-right": `${RIGHT_MARGIN}px` }}
+      onKeyDown={(event) => timelineKey(event, keys)}
+    >
+      <div class="timeline-head">
+        <div class="lane-words faint">{AXIS_WORDS[align]}</div>
+        <div class="head-plot" ref={head}>
+          <Ticks
+            ticks={alignedTicks(align, range, width)}
+            range={range}
+            width={width}
+            cursor={cursor}
+            write={(x) => alignedTick(align, x)}
+            place={place}
+          />
+          <Pins marks={marks} selected="" place={place} onSelect={onSelect} />
+        </div>
+      </div>
+      <div class="lane-list">
+        {lanes.map((lane) => (
+          <CompareLane
+            key={lane.id}
+            lane={lane}
+            a={side("a", lane)}
+            b={side("b", lane)}
+            align={align}
+            range={range}
+            zoomed={zoom !== null}
+            tag={lane.id === comparison.first ? tagOf(comparison) : null}
+            cursor={cursor}
+            onZoom={onZoom}
+          />
+        ))}
+        <Overlay marks={marks} range={range} width={width} cursor={cursor} />
+      </div>
+      <SpokenCursor cursor={cursor} say={say} />
+    </div>
+  );
+}
+
+const AXIS_WORDS: Record<Align, string> = {
+  step: "Step",
+  time: "Time since start",
+  epoch: "Epoch",
+  end: "Time from the end",
+};
+
+const DIFFERENCE_ID = "difference";
+
+function marksOf(
+  comparison: Comparison,
+  clocks: Clocks,
+): { mark: TimelineMark; x: Maybe<number> }[] {
+  const first = firstDifference(comparison);
+  const marks: { mark: TimelineMark; x: Maybe<number> }[] = [];
+  if (first?.begins) {
+    marks.push({
+      x: first.begins.x,
+      mark: {
+        id: DIFFERENCE_ID,
+        at: first.begins,
+        shape: "none",
+        kind: "difference",
+        label: isFirst(comparison) ? FIRST_DIFFERENCE : MAIN_DIFFERENCE,
+        title: `${first.title} ${first.what}`,
+      },
+    });
+  }
+  const { align, a } = comparison;
+  if (!isLive(a.state)) {
+    marks.push({ x: endPlace(align, clocks.a), mark: stopMark(a) });
+  }
+  return marks;
+}
+
+function stopMark(run: RunRow): TimelineMark {
+  const finished = run.state === "finished";
+  return {
+    id: "stop",
+    at: { step: run.step, wall_time: run.ended_at },
+    shape: finished ? "ended" : shapeOf(run.state, run.severity),
+    kind: "stop",
+    label: finished ? "A finished" : "A stopped",
+    title: run.headline,
+  };
+}
+
+function Overlay(props: {
+  marks: readonly PlacedMark[];
+  range: Range;
+  width: number;
+  cursor: Signal<Maybe<number>>;
+}) {
+  const { marks, range, width, cursor } = props;
+  return (
+    <div class="overlay" aria-hidden="true">
+      <Differing {...props} />
+      {marks.map(({ mark, line }) => (
+        <div
+          key={mark.id}
+          class={`mark-line ${mark.kind} ${toneOf(mark.shape)}`}
+          style={{ left: `${line}px` }}
+        />
+      ))}
+      <CursorLine width={width} range={range} cursor={cursor} />
+    </div>
+  );
+}
+
+/** From the first difference to where A stopped; either may be out of sight. */
+function Differing({ marks, range, width }: Parameters<typeof Overlay>[0]) {
+  const from = marks.find((item) => item.mark.kind === "difference");
+  const to = marks.find((item) => item.mark.kind === "stop");
+  if (!from) return null;
+  const left = toPixels(from.x, range, width);
+  const right = to ? to.line : width;
+  return (
+    <div class="differing" style={{ left: `${left}px`, width: `${right - left}px` }} />
+  );
+}

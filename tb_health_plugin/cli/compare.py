@@ -1,0 +1,136 @@
+"""`tb-health compare`: where two runs part, to read or to parse."""
+
+import argparse
+import json
+import math
+import sys
+import textwrap
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from tb_health_plugin.cli.why import WIDEST
+from tb_health_plugin.comparing.alignment import ALIGNS
+from tb_health_plugin.reading.library import Library
+from tb_health_plugin.reading.log_directory import Root
+from tb_health_plugin.server.comparison import compare_runs
+from tb_health_plugin.server.payloads import ComparisonPayload, RunRow
+from tb_health_plugin.server.view import View
+
+
+class NothingToCompare(LookupError):
+    """There is no second run. The message says what to do."""
+
+
+def add_parser(commands: Any) -> None:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "compare", help="where a run parts from a healthy one, or from any other"
+    )
+    parser.add_argument("logdir", type=Path, help="the directory TensorBoard reads")
+    parser.add_argument("a", metavar="A", help="name of the run under question")
+    parser.add_argument(
+        "b",
+        metavar="B",
+        nargs="?",
+        help="name of the other run (default: a healthy one)",
+    )
+    parser.add_argument(
+        "--align",
+        choices=ALIGNS,
+        default="step",
+        help="match samples by step (default), time since the start, epoch, or time "
+        "before the end",
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print what GET /compare answers"
+    )
+
+
+def compare(logdir: Path, a: str, b: str | None, align: str, *, as_json: bool) -> bool:
+    """Prints the comparison; true if the runs differ.
+
+    Raises:
+        NotADirectoryError: There is no such directory.
+        RequestError: There is no such run in it.
+        NothingToCompare: There is no healthy run to compare with.
+    """
+    if not logdir.is_dir():
+        raise NotADirectoryError(f"{logdir} is not a directory")
+    view = View(Library([Root(logdir)]))
+    view.refresh()
+    answer = compare_runs(view, a, b, align)
+    if answer["clocks"] is None:
+        raise NothingToCompare(f"{answer['headline']} {answer['summary']}")
+    if as_json:
+        text = json.dumps(_cleansed(answer), indent=2, ensure_ascii=False)
+        sys.stdout.write(f"{text}\n")
+    else:
+        show(answer, Console(highlight=False, soft_wrap=False))
+    return answer["first"] is not None
+
+
+def show(answer: ComparisonPayload, console: Console) -> None:
+    """Prints a comparison for people."""
+    console.width = min(console.width, WIDEST)
+    console.print(Text(f"A  {_name(answer['a'])}", style="dim"))
+    if answer["b"]:
+        console.print(Text(f"B  {_name(answer['b'])}", style="dim"))
+    if answer["picked"]:
+        console.print(Text(f"   {answer['picked']}", style="dim"))
+    console.print()
+    console.print(Text(answer["headline"], style="bold"))
+    for sentence in (answer["summary"], answer["note"]):
+        if sentence:
+            console.print(Text(sentence))
+    _section(console, "What differs, first to last", _differing(answer))
+    alike = [one["title"] for one in answer["signals"] if one["kind"] == "alike"]
+    _section(console, "Alike", [", ".join(alike)] if alike else [])
+    _section(console, "Settings that differ", _settings(answer))
+    tip = answer["try_first"]
+    if tip:
+        _section(console, "Try this first", [f"{tip['setting']}. {tip['why']}"])
+
+
+def _name(row: RunRow) -> str:
+    return f"{row['name']} · {row['chip']}"
+
+
+def _differing(answer: ComparisonPayload) -> Iterator[str]:
+    for one in answer["signals"]:
+        if one["begins"] is not None:
+            since = "the start" if one["from_start"] else one["from"]
+            yield (
+                f"{one['title']}, from {since}: {one['what']}. "
+                f"A: {one['a']}. B: {one['b']}."
+            )
+
+
+def _settings(answer: ComparisonPayload) -> Iterator[str]:
+    for one in answer["settings"]:
+        a, b = one["a"] or "not seen", one["b"] or "not seen"
+        yield f"{one['name']}: {a} in A, {b} in B"
+
+
+def _section(console: Console, title: str, items: Iterable[str]) -> None:
+    items = list(items)
+    if not items:
+        return
+    console.print()
+    console.print(Text(title, style="bold"))
+    for item in items:
+        filled = textwrap.fill(item, console.width - 4)
+        console.print(Text(textwrap.indent(filled, "    ").replace("    ", "  - ", 1)))
+
+
+def _cleansed(value: Any) -> Any:
+    """JSON has no word for NaN: the strings of `http_api.md` stand for it."""
+    if isinstance(value, dict):
+        return {key: _cleansed(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_cleansed(part) for part in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else f"{'-' * (value < 0)}Infinity"
+    return value

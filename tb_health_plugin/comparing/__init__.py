@@ -1,0 +1,1 @@
+"""From two histories to where and how they part. Pure: no files, no clock."""

@@ -1,0 +1,137 @@
+"""Comparing a run that crashed with a healthy one, in a real browser."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from demo.tensorboard_server import TensorBoardServer, tensorboard, wait_until
+from tb_health_plugin.events import facts
+
+pytestmark = [pytest.mark.live, pytest.mark.browser]
+
+STEPS, LEAK_FROM, BEGAN = 600, 400, 1_000.0
+GIB = float(1 << 30)
+COMPARISON = "p.health.view=compare&p.health.a=crashed"
+
+# Share of the canvas' columns in which a colour of the palette can be seen.
+COLUMNS_WITH_INK = """(canvas, name) => {
+  const hex = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const ink = [1, 3, 5].map(at => parseInt(hex.slice(at, at + 2), 16));
+  const {width, height} = canvas;
+  const {data} = canvas.getContext("2d").getImageData(0, 0, width, height);
+  const seen = new Set();
+  for (let at = 0; at < data.length; at += 4) {
+    if (ink.every((part, i) => Math.abs(data[at + i] - part) < 24)) {
+      seen.add((at / 4) % width);
+    }
+  }
+  return seen.size / width;
+}"""
+
+
+@pytest.fixture
+def twins(logs: Path, write_attempt) -> Iterator[TensorBoardServer]:
+    """TensorBoard on a run whose memory leaks and on one whose memory does not."""
+    ends: dict[str, list[facts.Fact]] = {
+        "crashed": [
+            facts.ProcessEnded(
+                wall_time=BEGAN + STEPS,
+                step=STEPS,
+                signal=9,
+                seen_by="pidfd",
+                cgroup_oom_kills=1,
+            )
+        ],
+        "healthy": [
+            facts.TrainingEnded(
+                wall_time=BEGAN + STEPS, step=STEPS, training=0, epochs_done=1
+            ),
+            facts.RunEnded(wall_time=BEGAN + STEPS, step=STEPS, reason="finished"),
+        ],
+    }
+    for seed, (name, end) in enumerate(ends.items()):
+        noise = np.random.default_rng(seed).normal(size=STEPS)
+        held = 2 * GIB * (1 + 0.005 * noise)
+        if name == "crashed":
+            held[LEAK_FROM:] += np.arange(STEPS - LEAK_FROM) * GIB / 20
+        start = facts.RunStarted(wall_time=BEGAN, pid=1, program="train.py")
+        cached = {"data.cache": str(name == "crashed")}
+        begun = facts.TrainingStarted(
+            wall_time=BEGAN, training=0, planned_epochs=1, settings=cached
+        )
+        write_attempt(
+            name,
+            told=[start, begun, *end],
+            samples=[
+                (BEGAN + 1 + at, {"step": at + 1, "process_rss_bytes": held[at]})
+                for at in range(STEPS)
+            ],
+        )
+    with tensorboard(["--logdir", str(logs), "--reload_interval=1"]) as running:
+        wait_until(lambda: len(running.json("/data/plugin/health/runs")["runs"]) == 2)
+        yield running
+
+
+def test_from_a_crash_to_its_first_difference_in_two_clicks(
+    twins: TensorBoardServer, open_page: Callable[[str], Any]
+) -> None:
+    page = open_page(f"{twins.url}/#health")
+    tab = page.health
+
+    tab.get_by_role("link", name="crashed").first.click()
+    tab.get_by_role("link", name="Compare with a healthy run").click()
+
+    tab.get_by_role("heading", name="Then host memory grows in A").wait_for()
+    tab.get_by_role("region", name="Run B").get_by_text(
+        "Finished as planned"
+    ).wait_for()
+    tab.get_by_text("Try this first").wait_for()
+    tab.get_by_role("button", name="First difference: Host memory").wait_for()
+    page.settle()
+    assert page.complaints == []
+    assert page.requests_beyond(twins.url) == []
+
+
+def test_both_runs_are_drawn_in_one_lane(
+    twins: TensorBoardServer, open_page: Callable[[str], Any]
+) -> None:
+    page = open_page(f"{twins.url}/#health&{COMPARISON}")
+    canvas = page.health.locator("[data-lane=host_memory] canvas")
+    canvas.wait_for()
+
+    for ink in ("--a", "--b"):
+        wait_until(lambda ink=ink: canvas.evaluate(COLUMNS_WITH_INK, ink) > 0.2)
+
+
+def test_a_link_keeps_the_runs_their_alignment_and_the_zoom(
+    twins: TensorBoardServer, open_page: Callable[[str], Any]
+) -> None:
+    page = open_page(f"{twins.url}/#health&{COMPARISON}&p.health.b=healthy")
+    tab = page.health
+
+    tab.get_by_role("button", name="Same time since start").click()
+    tab.get_by_role("heading", name="after the start. Then host memory").wait_for()
+    tab.get_by_role("button", name="Zoom to the first difference").click()
+
+    def address() -> str:
+        return str(page.locator("body").evaluate("() => location.href"))
+
+    wait_until(lambda: "p.health.from=" in address())
+    again = open_page(address())
+    pressed = again.health.locator("[aria-pressed=true]")
+    pressed.get_by_text("Same time since start").wait_for()
+    again.health.get_by_role("button", name="Show everything").wait_for()
+
+
+def test_nothing_sticks_out_on_a_phone(
+    twins: TensorBoardServer, open_page: Callable[[str], Any]
+) -> None:
+    page = open_page(f"{twins.url}/#health&{COMPARISON}")
+    page.locator("body").page.set_viewport_size({"width": 390, "height": 800})
+    page.health.locator("[data-lane=host_memory] canvas").wait_for()
+
+    beyond = "root => root.scrollWidth - root.clientWidth"
+    assert page.health.locator("html").evaluate(beyond) == 0
