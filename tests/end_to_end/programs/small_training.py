@@ -6,7 +6,6 @@ python small_training.py LOGDIR [--killed-at-step=N]
 import argparse
 import os
 import signal
-import time
 
 import keras
 import numpy as np
@@ -15,12 +14,12 @@ from tb_health_plugin import HealthCallback
 
 EPOCHS, STEPS, BATCH = 4, 50, 16
 PERIOD_SECONDS = 0.05
-# A step this long lets several samples fall into every epoch.
-STEP_SECONDS = 0.01
+# So wide that a step takes some milliseconds: several samples fall into every epoch.
+UNITS = 2_048
 
 
-class SlowSteps(keras.callbacks.Callback):
-    """Makes steps last, and ends the process without a word at one of them."""
+class KilledFromOutside(keras.callbacks.Callback):
+    """Ends the process without a word at one of its steps."""
 
     def __init__(self, killed_at_step: int | None) -> None:
         super().__init__()
@@ -28,7 +27,6 @@ class SlowSteps(keras.callbacks.Callback):
         self._steps = 0
 
     def on_train_batch_end(self, batch: int, logs: object = None) -> None:
-        time.sleep(STEP_SECONDS)
         self._steps += 1
         if self._steps == self._killed_at_step:
             os.kill(os.getpid(), signal.SIGKILL)
@@ -42,8 +40,15 @@ def main() -> None:
     rng = np.random.default_rng(7)
     x = rng.normal(size=(STEPS * BATCH, 8)).astype("float32")
     y = x.sum(axis=1, keepdims=True)
-    model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(1)])
-    model.compile("sgd", "mse")
+    model = keras.Sequential(
+        [
+            keras.Input((8,)),
+            keras.layers.Dense(UNITS, activation="relu"),
+            keras.layers.Dense(UNITS, activation="relu"),
+            keras.layers.Dense(1),
+        ]
+    )
+    model.compile(keras.optimizers.SGD(1e-3), "mse")
     model.fit(
         x,
         y,
@@ -53,7 +58,7 @@ def main() -> None:
         callbacks=[
             keras.callbacks.TensorBoard(options.logdir, write_graph=False),
             HealthCallback(options.logdir, period_seconds=PERIOD_SECONDS),
-            SlowSteps(options.killed_at_step),
+            KilledFromOutside(options.killed_at_step),
         ],
     )
 
