@@ -18,11 +18,11 @@ def trace_for(step: Any, iterator: Any) -> None:
     Called with a batch, it would be traced for each shape of a batch anew. Nothing
     runs here. What fails here fails again when the step runs, and is told then.
     """
-    if _traced.get(step) == iterator.element_spec:
-        return
     handed = tf.autograph.experimental.do_not_convert(lambda one: step(iter((one,))))
     try:
-        tf.function(handed).get_concrete_function(iterator.element_spec)
+        spec = iterator.element_spec
+        if _traced.get(step) != spec:
+            tf.function(handed).get_concrete_function(spec)
+            _traced[step] = spec
     except Exception:  # noqa: BLE001 - the step itself will raise it
         return
-    _traced[step] = iterator.element_spec

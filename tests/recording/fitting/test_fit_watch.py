@@ -370,7 +370,7 @@ class TestFaultsOfOurs:
             "stop_watch.StopWatch.begin",
             "stop_watch.StopWatch._fact",
             "saves._Save._record",
-            "time_spent.TimeSpent._objects",
+            "time_spent.TimeSpent._tell",
             "fit_watch.FitWatch.begin",
             "fit_watch.FitWatch.returned",
             "fit_watch.FitWatch.forget_data",
