@@ -5,6 +5,7 @@ import signal
 
 from tb_health_plugin.diagnosis import aborts
 from tb_health_plugin.diagnosis.ending import Ending
+from tb_health_plugin.diagnosis.memory_kills import was_for_memory, was_near_limit
 from tb_health_plugin.diagnosis.moments import stopped_at
 from tb_health_plugin.diagnosis.verdict import (
     Confidence,
@@ -17,9 +18,6 @@ from tb_health_plugin.diagnosis.verdict import (
 from tb_health_plugin.events import facts
 from tb_health_plugin.events.python_stacks import Frame, parse
 from tb_health_plugin.reading.run_history import Attempt
-
-# A machine that kills for memory is nearly full; a kill of another process is not ours.
-NEAR_LIMIT = 0.8
 
 _GIB = 1 << 30
 _CRASHES = {
@@ -115,13 +113,13 @@ def _killed(
             where,
             at,
         )
-    if seen.machine_oom_kills:
-        counted = _counted("the whole machine", seen.machine_oom_kills)
+    if was_for_memory(attempt, seen):
+        counted = _counted("the whole machine", seen.machine_oom_kills or 0)
         return _out_of_memory(
             (Evidence(text=counted, lane="host_memory", at=at), signalled, *memory),
             "the machine killed for memory in the same seconds",
             "machine",
-            "likely" if _was_near_limit(seen) else "possible",
+            "likely" if was_near_limit(seen) else "possible",
             where,
             at,
         )
@@ -141,6 +139,11 @@ def _killed(
     nobody_counts = seen.cgroup_oom_kills is None and seen.machine_oom_kills is None
     if nobody_counts:
         because = "Nobody counts kills for memory here, so memory cannot be ruled out."
+    elif seen.machine_oom_kills:
+        because = (
+            "A kill for memory was counted on the machine in those seconds, but the "
+            "machine had room, so it was in another container."
+        )
     else:
         because = "The kernel counted no kill for memory, so memory was not the reason."
     verdict = Verdict(
@@ -368,12 +371,7 @@ def _memory_evidence(seen: facts.ProcessEnded, at: Moment) -> tuple[Evidence, ..
 def _which_limit(attempt: Attempt, seen: facts.ProcessEnded) -> str:
     """Whose memory ran out: the container's, if it has a limit that was near."""
     limited = attempt.samples.has("cgroup_memory_limit_bytes")
-    return "cgroup" if limited and _was_near_limit(seen) else "machine"
-
-
-def _was_near_limit(seen: facts.ProcessEnded) -> bool:
-    peak, limit = seen.peak_memory_bytes, seen.memory_limit_bytes
-    return bool(peak and limit and peak / limit >= NEAR_LIMIT)
+    return "cgroup" if limited and was_near_limit(seen) else "machine"
 
 
 def _counted(where: str, kills: int) -> str:

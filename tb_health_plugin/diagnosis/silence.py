@@ -3,6 +3,7 @@
 import signal
 
 from tb_health_plugin.diagnosis.ending import Ending
+from tb_health_plugin.diagnosis.memory_kills import was_for_memory
 from tb_health_plugin.diagnosis.moments import is_under_way
 from tb_health_plugin.diagnosis.peers import tasks
 from tb_health_plugin.diagnosis.verdict import (
@@ -74,7 +75,7 @@ def hang(attempt: Attempt, seen: facts.ProcessEnded) -> Ending | None:
     silent = seen.silent_seconds
     if seen.signal not in _ENDS or silent is None or not is_under_way(attempt):
         return None
-    if seen.cgroup_oom_kills or seen.machine_oom_kills:
+    if was_for_memory(attempt, seen):
         return None
     usual = _usual(attempt, seen, silent)
     if usual is None or silent < max(LEAST_SECONDS, TIMES_USUAL * usual):

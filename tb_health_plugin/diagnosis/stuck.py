@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from tb_health_plugin.diagnosis import absent_peer, durations, endless, silence
 from tb_health_plugin.diagnosis.ending import Ending
+from tb_health_plugin.diagnosis.memory_kills import was_for_memory
 from tb_health_plugin.diagnosis.moments import is_under_way, last_end, stopped_at
 from tb_health_plugin.diagnosis.stall_cause import Cause, cause_of, place_of
 from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Moment, State, Verdict
@@ -70,7 +71,7 @@ def _ended_by(
     if end is not None or seen.signal not in _ENDED_BY:
         return None
     # A kill for memory has its own cause.
-    if seen.cgroup_oom_kills or seen.machine_oom_kills:
+    if was_for_memory(attempt, seen):
         return None
     return seen.signal
 

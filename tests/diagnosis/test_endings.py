@@ -86,6 +86,34 @@ class TestSigkill:
 
         assert (told.verdict.id, told.verdict.confidence) == ("host_oom", "possible")
 
+    def test_a_kill_in_another_container_is_not_ours(self):
+        attempt = Attempt("a")
+        attempt.add(facts.RunStarted(wall_time=1.0, pid=1))
+        attempt.add(facts.TrainingStarted(wall_time=2.0, training=0, planned_epochs=3))
+        attempt.samples.append(
+            {
+                "wall_time": [8.0],
+                "host_memory_used_bytes": [2.0 * GIB],
+                "host_memory_total_bytes": [16.0 * GIB],
+            }
+        )
+        attempt.add(
+            facts.ProcessEnded(
+                wall_time=9.0,
+                step=7,
+                signal=signal.SIGKILL,
+                cgroup_oom_kills=0,
+                machine_oom_kills=1,
+                peak_memory_bytes=GIB,
+                memory_limit_bytes=16 * GIB,
+            )
+        )
+
+        told = tell(attempt, GONE)
+
+        assert told.verdict.id == "killed_outside"
+        assert "another container" in told.verdict.because
+
     def test_a_bare_sigkill_is_not_a_lack_of_memory(self):
         told = self.killed(
             cgroup_oom_kills=0,

@@ -31,6 +31,8 @@ from tb_health_plugin.diagnosis.verdict import (
 WARNING_SHARE = 0.5
 # A callback may well take half of a run of a few seconds: setting up, a last save.
 LEAST_SECONDS = 2.0
+# But not for saving again and again within an epoch, which no run is meant to do.
+LEAST_SECONDS_OF_FREQUENT_SAVES = 0.5
 FEWEST_STEPS = 20
 # Saving per epoch is what one should do. It matters only if epochs are real, not a
 # fraction of a second as in an example.
@@ -54,17 +56,17 @@ def judge(case: Case) -> Verdict | NotMeasured | None:
 
 
 def _matters(training: Training, use: TimeUse, name: str, seconds: float) -> bool:
-    if seconds < LEAST_SECONDS or use.steps < FEWEST_STEPS:
-        return False
-    if use.share(seconds) < WARNING_SHARE:
+    if use.steps < FEWEST_STEPS or use.share(seconds) < WARNING_SHARE:
         return False
     saves = [s for s in training.saves if s.callback == name]
     saved = sum(s.seconds or 0.0 for s in saves)
     mostly_saving = saved > 0.5 * seconds
     epochs = max(1, len(training.epochs))
-    if mostly_saving and len(saves) <= RARE_SAVES_PER_EPOCH * epochs + 1:
+    if not mostly_saving:
+        return seconds >= LEAST_SECONDS
+    if len(saves) <= RARE_SAVES_PER_EPOCH * epochs + 1:
         return saved / len(saves) >= LEAST_SECONDS_PER_RARE_SAVE
-    return True
+    return seconds >= LEAST_SECONDS_OF_FREQUENT_SAVES
 
 
 def _verdict(

@@ -55,6 +55,12 @@ class TestSlow:
         assert found.headline == "The callback Plots took 80% of the time"
         assert found.place == {"callback": "Plots"}
 
+    def test_saving_after_every_step_of_a_short_run(self):
+        saved = saves(90, 0.012, "Often")
+        found = run({"Often": 0.4}, seconds=0.6, steps=30, saves=saved)
+
+        assert isinstance(found, Verdict)
+
     def test_saving_after_every_step(self):
         found = run({"Often": 8.0}, saves=saves(300, 0.08, "Often"))
 

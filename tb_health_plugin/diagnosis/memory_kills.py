@@ -1,0 +1,41 @@
+"""Whether the kernel killed this very process for lack of memory."""
+
+from tb_health_plugin.events import facts
+from tb_health_plugin.reading.run_history import Attempt
+from tb_health_plugin.reading.table import TIME, measured
+
+# A machine that kills for memory is nearly full.
+NEAR_LIMIT = 0.8
+# A kill frees memory before the last sample: the peak of the last minute counts.
+LAST_SECONDS = 60.0
+
+
+def was_for_memory(attempt: Attempt, seen: facts.ProcessEnded) -> bool:
+    """True if kills were counted that may well have been this one.
+
+    The machine's counter also rises for kills in other containers. Those say nothing
+    about a machine that had plenty of room.
+    """
+    if seen.cgroup_oom_kills:
+        return True
+    return bool(seen.machine_oom_kills) and (
+        was_near_limit(seen) or _machine_was_full(attempt)
+    )
+
+
+def was_near_limit(seen: facts.ProcessEnded) -> bool:
+    peak, limit = seen.peak_memory_bytes, seen.memory_limit_bytes
+    return bool(peak and limit and peak / limit >= NEAR_LIMIT)
+
+
+def _machine_was_full(attempt: Attempt) -> bool:
+    samples = attempt.samples
+    used = samples.column("host_memory_used_bytes")
+    total = samples.column("host_memory_total_bytes")
+    known = measured(used) & measured(total) & (total > 0)
+    if not known.any():
+        # Nobody looked: it cannot be ruled out.
+        return True
+    time = samples.column(TIME)
+    late = known & (time >= time[known][-1] - LAST_SECONDS)
+    return bool((used[late] / total[late]).max() >= NEAR_LIMIT)
