@@ -27,6 +27,8 @@ from tb_health_plugin.recording.guard import warn
 _PR_SET_PDEATHSIG = 1
 # In front of the code in a compiled file: magic number, flags and two more words.
 _COMPILED_HEAD_BYTES = 16
+# Starting a process takes milliseconds; a program may end as soon as it begins.
+_WATCHED_WITHIN_SECONDS = 1.0
 # Whose frames stand above the program's: the launcher's line of code, and this file.
 _ABOVE = ("<string>", __file__)
 
@@ -63,6 +65,7 @@ def _start_recording(logdir: Path, kept_output: str) -> None:
     try:
         this_process.started_by_launcher(kept_output)
         attempt = attempt_for(logdir)
+        attempt.recorder.wait_until_watched(_WATCHED_WITHIN_SECONDS)
         keras_pickup.pick_up_keras(attempt, logdir)
     except Exception as error:  # noqa: BLE001 - the program runs without a recording
         warn("anything", f"{type(error).__name__}: {error}")

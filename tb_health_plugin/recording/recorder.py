@@ -95,10 +95,15 @@ class Recorder:
         self._box.set_terms(self._terms.encode())
         os.register_at_fork(after_in_child=self._in_a_child)
         self._stop = threading.Event()
+        self._watched = threading.Event()
         self._thread = threading.Thread(
             target=self._keep, args=(watcher,), name="training-health", daemon=True
         )
         self._thread.start()
+
+    def wait_until_watched(self, seconds: float) -> None:
+        """Waits until a watcher is on its way, so that it sees even an early end."""
+        self._watched.wait(seconds)
 
     def publish(self) -> None:
         """Makes `progress` known. Costs about a microsecond."""
@@ -151,7 +156,8 @@ class Recorder:
         """Runs in the thread: starts the watcher, and does its work without one."""
         why = "it was not asked for"
         if watcher:
-            why = start_watcher(self._box, self._stacks.fd)
+            why = start_watcher(self._box, self._stacks.fd, self._watched.set)
+            self._watched.set()
             if not why:
                 why = self._watch_the_watcher()
         if why:

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import google.protobuf
@@ -28,8 +29,16 @@ _BOOT_SECONDS = 10.0
 _NOT_FOR_IT = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP)
 
 
-def start_watcher(box: BlackBox, stacks_fd: int) -> str:
-    """Starts a watcher on this process; returns why there is none, or nothing."""
+def start_watcher(
+    box: BlackBox, stacks_fd: int, born: Callable[[], None] = lambda: None
+) -> str:
+    """Starts a watcher on this process; returns why there is none, or nothing.
+
+    Args:
+        box: Where it finds what the trainer hands over.
+        stacks_fd: Where it finds stacks.
+        born: Called as soon as it would outlive this process.
+    """
     if not sys.executable or not hasattr(os, "fork"):
         return "this Python cannot start another one"
     try:
@@ -51,6 +60,7 @@ def start_watcher(box: BlackBox, stacks_fd: int) -> str:
             pass_fds=fds,
             start_new_session=True,
         )
+        born()
         status = boot.wait(_BOOT_SECONDS)
     except (OSError, subprocess.SubprocessError) as error:
         return f"the watcher could not be started: {error}"
