@@ -1,6 +1,7 @@
 """`make cases`: every case of a directory with the hook attached, as a table.
 
     python -m tests.cases [ID ...] [--dir DIR] [--healthy | --failing] [--fixed]
+                          [--seed N]
     python -m tests.cases --facts LOGDIR     what was recorded there, one fact a line
 
 A case is right if its verdict is one that `expect.json` accepts; a healthy one if
@@ -45,7 +46,7 @@ def main() -> int:
         if options.fixed and not expected["fix_env"]:
             continue
         began = time.monotonic()
-        ran = _run(directory, id, out, fixed=options.fixed)
+        ran = _run(directory, id, out, fixed=options.fixed, seed=options.seed)
         answer = _answer(out / id)
         mark = _mark(expected, answer, healthy=healthy)
         counts[mark] += 1
@@ -67,11 +68,14 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--healthy", action="store_true")
     parser.add_argument("--failing", action="store_true")
     parser.add_argument("--fixed", action="store_true")
+    parser.add_argument("--seed", type=int, default=0, help="added to every seed")
     parser.add_argument("--facts", type=Path)
     return parser
 
 
-def _run(directory: Path, id: str, out: Path, *, fixed: bool) -> dict[str, Any]:
+def _run(
+    directory: Path, id: str, out: Path, *, fixed: bool, seed: int
+) -> dict[str, Any]:
     """What the runner of that directory says about how the case itself went."""
     results = out / f"{id}.json"
     results.unlink(missing_ok=True)
@@ -82,6 +86,7 @@ def _run(directory: Path, id: str, out: Path, *, fixed: bool) -> dict[str, Any]:
     command += ["--keep-output", str(out / "output")]
     command += ["--fixed"] if fixed else []
     environment = {**os.environ, "CASES_PYTHON": sys.executable}
+    environment |= {"CASES_SEED": str(seed)} if seed else {}
     subprocess.run(command, env=environment, check=False, capture_output=True)
     try:
         return dict(json.loads(results.read_text().splitlines()[-1]))

@@ -1,5 +1,7 @@
 """Names the cause of an exception: what was raised, by whom, and what to change."""
 
+import dataclasses
+
 from tb_health_plugin.diagnosis.ending import Ending
 from tb_health_plugin.diagnosis.exceptions import (
     code,
@@ -35,6 +37,15 @@ _CAUSES = (
 
 def explain(raised: Raised) -> Ending:
     """The cause of an exception, as far as its words tell."""
+    found = _named(raised)
+    if raised.is_whole or found.verdict.confidence != "proven":
+        return found
+    # What it is and what it says decide the cause: without them none is proven.
+    weaker = dataclasses.replace(found.verdict, confidence="likely")
+    return dataclasses.replace(found, verdict=weaker)
+
+
+def _named(raised: Raised) -> Ending:
     for cause in _CAUSES:
         found = cause(raised)
         if found is not None:

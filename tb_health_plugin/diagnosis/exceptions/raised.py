@@ -78,6 +78,7 @@ class Raised:
         happened_at: When.
         training: The training that it left; None if it left none.
         step: Steps done by then.
+        is_whole: Class and message were recorded, be the message empty.
     """
 
     attempt: Attempt
@@ -92,6 +93,7 @@ class Raised:
     happened_at: float | None = None
     training: facts.TrainingStarted | None = None
     step: int | None = None
+    is_whole: bool = True
 
     @classmethod
     def by(
@@ -117,6 +119,7 @@ class Raised:
             happened_at=getattr(end, "happened_at", None) or end.wall_time,
             training=begun[-1] if begun else None,
             step=end.last_step if number is not None else None,
+            is_whole=end.exception is not None and end.message is not None,
         )
 
     @functools.cached_property

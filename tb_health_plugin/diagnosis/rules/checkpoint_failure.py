@@ -73,7 +73,8 @@ def _failed(case: Case, training: Training) -> Verdict | None:
         id="checkpoint_failure",
         detail="raised",
         severity=severity,
-        confidence="proven",
+        # How the training ended may tell of another reason, such as a full disk.
+        confidence="proven" if training.ended and training.ended.reason else "likely",
         headline=f"Saving the model failed {often} at step {first.step:,}",
         because="The call that saves raised; the program went on.",
         cause_at=at,
@@ -97,7 +98,11 @@ def _failed(case: Case, training: Training) -> Verdict | None:
 
 def _never(case: Case, training: Training) -> Verdict | None:
     callbacks = re.split(r",\s*", training.setting("callbacks") or "")
-    if "ModelCheckpoint" not in callbacks or any(s.ok for s in training.saves):
+    if "ModelCheckpoint" not in callbacks or any(
+        # One whose outcome is not known may have worked.
+        s.ok is not False
+        for s in training.saves
+    ):
         return None
     if training.ended is None or training.ended.reason != "returned":
         return None

@@ -1,8 +1,30 @@
-"""Attaches Training Health to a case; the cases import this file by its name."""
+"""Attaches Training Health to a case; the cases import this file by its name.
+
+With CASES_SEED=N every seed that a case sets is N higher, so that one script gives
+several trainings.
+"""
 
 import contextlib
+import os
 
 import tb_health_plugin
+
+
+def _shift_seeds(by):
+    import keras
+    import numpy as np
+
+    set_seed, default_rng = keras.utils.set_random_seed, np.random.default_rng
+
+    def shifted_rng(seed=None):
+        return default_rng(seed + by if isinstance(seed, int) else seed)
+
+    keras.utils.set_random_seed = lambda seed: set_seed(seed + by)
+    np.random.default_rng = shifted_rng
+
+
+if os.environ.get("CASES_SEED"):
+    _shift_seeds(int(os.environ["CASES_SEED"]))
 
 
 def hook_callbacks(logdir=None):

@@ -93,6 +93,9 @@ class TestHealthy:
     def test_saves_that_worked(self):
         assert run(save(5, ok=True), save(10, ok=True), settings=CHECKPOINT) is None
 
+    def test_a_save_of_which_nobody_knows_whether_it_worked(self):
+        assert run(save(5, ok=None), settings=CHECKPOINT) is None
+
     def test_no_callback_that_saves(self):
         assert run(settings={"callbacks": "EarlyStopping"}) is None
 
