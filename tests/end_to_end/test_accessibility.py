@@ -1,0 +1,68 @@
+"""Every view, light and dark, under the rules of axe-core: nobody is shut out."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from demo.tensorboard_server import TensorBoardServer
+
+pytestmark = [
+    pytest.mark.live,
+    pytest.mark.browser,
+    # The page is the same with each of TensorBoard's loaders.
+    pytest.mark.parametrize("loader", [()], indirect=True, ids=["fast_loader"]),
+]
+
+AXE = Path(__file__).parents[2] / "frontend/node_modules/axe-core/axe.min.js"
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+VIEWS = {
+    "runs": "",
+    "run": "&p.health.view=run&p.health.run=killed",
+    "compare": "&p.health.view=compare&p.health.a=killed&p.health.b=finished",
+}
+
+
+def violations(page: Any, rules: list[str]) -> list[str]:
+    """What axe finds inside of the tab, a line for each element."""
+    page.settle()
+    inside = page.health.locator(":root")
+    inside.evaluate(f"() => {{ {AXE.read_text()} }}")
+    found = inside.evaluate(
+        "(root, rules) => axe.run(root, {runOnly: rules}).then(r => r.violations)",
+        rules,
+    )
+    return [
+        f"{rule['id']}: {node['html']} ({node['failureSummary']})"
+        for rule in found
+        for node in rule["nodes"]
+    ]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("view", VIEWS)
+def test_no_view_breaks_a_rule_of_accessibility(
+    server: TensorBoardServer,
+    open_page: Callable[[str], Any],
+    view: str,
+    theme: str,
+) -> None:
+    page = open_page(f"{server.url}/#health{VIEWS[view]}")
+    page.health.locator("main h1").first.wait_for(state="attached")
+    if theme == "dark":
+        page.locator("body").evaluate("body => body.classList.add('dark-mode')")
+        page.health.locator(":root[data-theme=dark]").wait_for()
+
+    assert violations(page, RULES) == []
+
+
+def test_a_picture_without_words_would_be_found(
+    server: TensorBoardServer, open_page: Callable[[str], Any]
+) -> None:
+    page = open_page(f"{server.url}/#health")
+    page.health.locator("main").evaluate(
+        "main => main.append(document.createElement('img'))"
+    )
+
+    assert any(line.startswith("image-alt") for line in violations(page, RULES))
