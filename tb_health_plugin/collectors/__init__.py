@@ -2,6 +2,7 @@
 
 import importlib
 import pkgutil
+from collections.abc import Iterable
 
 from tb_health_plugin.collectors.collector import (
     Collector,
@@ -30,3 +31,12 @@ def available_collectors(
         except SourceUnavailable as reason:
             missing.append(NotRecorded(what=kind.what, why=str(reason)))
     return collectors, missing
+
+
+def settings_of(collectors: Iterable[Collector]) -> dict[str, str]:
+    """What they found out once, by names out of `events/settings.py`."""
+    return {
+        name: text
+        for collector in collectors
+        for name, text in getattr(collector, "settings", {}).items()
+    }

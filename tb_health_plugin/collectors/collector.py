@@ -18,11 +18,13 @@ class Watched:
         pid: The process that trains.
         logdir: Where the run is recorded; None if nowhere yet.
         root: Stands in for `/` in tests.
+        visible_gpus: Its `CUDA_VISIBLE_DEVICES`; None if that is not set.
     """
 
     pid: int
     logdir: Path | None = None
     root: Path = Path("/")
+    visible_gpus: str | None = None
 
 
 class Collector(Protocol):

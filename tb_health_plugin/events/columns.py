@@ -177,6 +177,65 @@ RESOURCES = (
     Column("suspended_seconds", "Time the machine slept since it booted."),
 )
 
+# The most GPUs of one machine that have columns: the largest boxes have 16.
+MOST_GPUS = 16
+
+_OF_A_GPU = (
+    ("memory_used_bytes", "Memory in use, whoever uses it."),
+    ("memory_free_bytes", "Memory that is free."),
+    ("memory_total_bytes", "All its memory."),
+    (
+        "memory_others_bytes",
+        "Memory held by processes that are not of this training. Measured rarely.",
+    ),
+    ("other_pid", "Process id of the one of them that holds most; 0 if none does."),
+    ("busy_fraction", "Part of the last moment in which it computed something."),
+    ("memory_busy_fraction", "Part of the last moment in which it moved memory."),
+    ("temperature_celsius", "Its temperature."),
+    ("slowdown_celsius", "Temperature at which it slows itself down. Measured rarely."),
+    ("shutdown_celsius", "Temperature at which it switches off. Measured rarely."),
+    ("power_watts", "Power it draws."),
+    ("power_limit_watts", "Power it may draw. Measured rarely."),
+    ("sm_clock_hertz", "Clock of its processors."),
+    ("sm_clock_max_hertz", "Their highest clock. Measured rarely."),
+    ("throttle_reasons", "Why its clocks are not higher, as NVML's bits."),
+    ("fan_fraction", "Speed of its fan, of the highest. Measured rarely."),
+    ("performance_state", "0 is the fastest, 15 the slowest. Measured rarely."),
+    (
+        "ecc_uncorrected_errors",
+        "Errors of its memory that could not be corrected since the driver was "
+        "loaded. Measured rarely.",
+    ),
+    (
+        "ecc_lifetime_errors",
+        "Such errors in the life of the card. Measured rarely.",
+    ),
+    (
+        "remap_failed",
+        "1 if a broken row of its memory could not be replaced, else 0. Measured "
+        "rarely.",
+    ),
+    ("pcie_replays", "Packets sent again on its bus so far. Measured rarely."),
+    ("xid", "Error number that the driver reported; one in each sample."),
+    ("xid_events", "How many it reported while this was recorded."),
+    ("lost", "1 if it does not answer any more, or must be reset; else 0."),
+)
+
+
+def gpu_columns(gpu: int) -> tuple[Column, ...]:
+    """The columns of one GPU, as in `gpu0_power_watts`.
+
+    Args:
+        gpu: Its place among those that the training may see, counted from 0.
+    """
+    return tuple(
+        Column(f"gpu{gpu}_{name}", f"GPU {gpu}: {meaning}")
+        for name, meaning in _OF_A_GPU
+    )
+
+
+GPUS = tuple(column for gpu in range(MOST_GPUS) for column in gpu_columns(gpu))
+
 GRADIENTS = (
     Column("has_gradient", "1 if the loss gives this variable a gradient, else 0."),
     Column("norm", "Euclidean norm of the gradient; NaN without a gradient."),
@@ -194,7 +253,7 @@ DATA_PIPELINE = (
     Column("workers", "Processes or threads that prepare data."),
 )
 
-ALL = (*PROGRESS, *RESOURCES, *GRADIENTS, *DATA_PIPELINE)
+ALL = (*PROGRESS, *RESOURCES, *GPUS, *GRADIENTS, *DATA_PIPELINE)
 
 
 def check_names(names: Iterable[str], allowed: tuple[Column, ...]) -> None:

@@ -13,6 +13,10 @@ PROCESS = {
     "platform": "Operating system and machine type.",
     "git_commit": "Commit of the program's own repository.",
     "env.*": "One variable of the environment that changes how TensorFlow runs.",
+    "gpu.driver": "Version of NVIDIA's driver.",
+    "gpu.cuda": "Highest version of CUDA that this driver runs.",
+    "gpu.*.name": "Model of a GPU that the training may see, counted from 0.",
+    "gpu.*.uuid": "NVIDIA's own name of it.",
     "env.KUBERNETES": '"True" if a cluster of that kind runs the process.',
     "env.TF_CONFIG": "Type and index of the task, and tasks per type.",
 }

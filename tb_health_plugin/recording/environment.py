@@ -17,6 +17,7 @@ _NAMES = (
     "MKL_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
     "CUDA_VISIBLE_DEVICES",
+    "CUDA_DEVICE_ORDER",
     "KERAS_BACKEND",
     "MALLOC_ARENA_MAX",
     "LD_PRELOAD",
@@ -29,6 +30,8 @@ _NAMES = (
     "LOCAL_RANK",
     "OMPI_COMM_WORLD_RANK",
 )
+# Set to nothing, this one hides all GPUs; most others are then as if not set.
+_MAY_BE_EMPTY = "CUDA_VISIBLE_DEVICES"
 # A value that is longer is no setting.
 _LONGEST = 200
 
@@ -43,7 +46,7 @@ def environment_settings(environment: Mapping[str, str]) -> dict[str, str]:
     return {
         f"env.{name}": value
         for name, value in found.items()
-        if 0 < len(value) <= _LONGEST
+        if len(value) <= _LONGEST and (value or name == _MAY_BE_EMPTY)
     }
 
 

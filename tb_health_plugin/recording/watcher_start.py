@@ -1,5 +1,6 @@
 """Starts the watcher: a small Python of its own that never sees TensorFlow."""
 
+import importlib.util
 import os
 import signal
 import subprocess
@@ -56,7 +57,7 @@ def start_watcher(
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             cwd="/",
-            env={"PYTHONHASHSEED": "0"},
+            env=_environment(),
             pass_fds=fds,
             start_new_session=True,
         )
@@ -71,6 +72,17 @@ def start_watcher(
     return f"the watcher ended with status {status}" if status else ""
 
 
+def _environment() -> dict[str, str]:
+    """Nothing of the user's but where libraries lie.
+
+    Some containers have NVIDIA's there alone, and some systems Python's own.
+    """
+    kept = {"PYTHONHASHSEED": "0"}
+    if "LD_LIBRARY_PATH" in os.environ:
+        kept["LD_LIBRARY_PATH"] = os.environ["LD_LIBRARY_PATH"]
+    return kept
+
+
 def _paths() -> list[str]:
     """Where the few packages lie that the watcher imports."""
     files = [
@@ -81,4 +93,9 @@ def _paths() -> list[str]:
         str(Path(google.protobuf.__file__).parent),
     ]
     folders = [str(Path(file).parent.parent) for file in files]
+    # Found and not imported: only the watcher ever talks to the driver of a GPU.
+    nvml = importlib.util.find_spec("pynvml")
+    if nvml is not None and nvml.origin:
+        up = 2 if nvml.submodule_search_locations else 1
+        folders.append(str(Path(nvml.origin).parents[up - 1]))
     return list(dict.fromkeys(folders))

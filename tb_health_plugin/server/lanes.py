@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tb_health_plugin.events.columns import MOST_GPUS
 from tb_health_plugin.reading.derived import inspections, rates
 from tb_health_plugin.reading.run_history import Attempt, RunHistory
 from tb_health_plugin.reading.table import Table
@@ -57,6 +58,25 @@ def _memory_limits(table: Table) -> list[Limit]:
     return [limit] if limit else []
 
 
+def _gpu_memory_limits(table: Table) -> list[Limit]:
+    """What the smallest of the cards has: the first that can run out."""
+    totals = [
+        float(values[values == values][-1])
+        for gpu in range(MOST_GPUS)
+        if table.has(name := f"gpu{gpu}_memory_total_bytes")
+        for values in [table.column(name)]
+        if (values == values).any()
+    ]
+    if not totals:
+        return []
+    least = min(totals)
+    return [Limit(least, f"all {least / _GIB:.1f} GiB")]
+
+
+def _of_gpus(column: str) -> dict[str, str]:
+    return {f"gpu{gpu}_{column}": f"GPU {gpu}" for gpu in range(MOST_GPUS)}
+
+
 LANES = (
     Lane(
         "host_memory",
@@ -95,6 +115,20 @@ LANES = (
         table=inspections,
     ),
     Lane("cpu", "CPU", "count", {"cpu_cores": "Cores in use"}, table=rates),
+    Lane("gpu", "GPU busy", "fraction", _of_gpus("busy_fraction")),
+    Lane(
+        "gpu_memory",
+        "GPU memory",
+        "bytes",
+        _of_gpus("memory_used_bytes"),
+        _gpu_memory_limits,
+    ),
+    Lane(
+        "gpu_temperature",
+        "GPU temperature",
+        "celsius",
+        _of_gpus("temperature_celsius"),
+    ),
     Lane(
         "disk",
         "Disk traffic per second",

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
-from tb_health_plugin.collectors import available_collectors
+from tb_health_plugin.collectors import available_collectors, settings_of
 from tb_health_plugin.collectors.collector import Watched
 from tb_health_plugin.collectors.schedule import Schedule
 from tb_health_plugin.events import columns, facts, tags
@@ -57,11 +57,16 @@ class Scribe:
         self._failure = ""
         self._samples_failing_since: float | None = None
         self._samples_retry_at = 0.0
-        watched = Watched(pid=terms.pid, logdir=Path(terms.logdir))
+        settings = terms.start.get("settings", {})
+        watched = Watched(
+            pid=terms.pid,
+            logdir=Path(terms.logdir),
+            visible_gpus=settings.get("env.CUDA_VISIBLE_DEVICES"),
+        )
         collectors, missing = available_collectors(watched)
         self._schedule = Schedule(collectors, changed=self._collector_changed)
         start = facts.RunStarted(
-            **terms.start,
+            **{**terms.start, "settings": {**settings, **settings_of(collectors)}},
             recorded_by=recorded_by,
             not_recorded=(*missing, *not_recorded),
         )

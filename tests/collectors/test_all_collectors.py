@@ -14,7 +14,7 @@ BUDGET_SECONDS = 0.003 * 10
 
 
 def test_each_fills_only_columns_of_the_vocabulary():
-    known = {column.name for column in columns.RESOURCES}
+    known = {column.name for column in (*columns.RESOURCES, *columns.GPUS)}
 
     for kind in collectors.collector_classes():
         assert set(kind.columns) <= known
@@ -97,6 +97,7 @@ def test_what_a_machine_does_not_offer_is_said(tmp_path: Path):
 
     assert {one.what for one in missing} == {
         "CPU limit of the container",
+        "GPU",
         "memory of the container",
         "number of processes in the container",
         "disk throughput of the machine",

@@ -22,6 +22,12 @@ def test_what_is_too_long_for_a_setting_is_left_out():
     assert environment_settings({"LD_PRELOAD": "x" * 201, "RANK": ""}) == {}
 
 
+def test_gpus_that_are_all_hidden_are_told():
+    found = environment_settings({"CUDA_VISIBLE_DEVICES": ""})
+
+    assert found == {"env.CUDA_VISIBLE_DEVICES": ""}
+
+
 def test_a_cluster_is_told_without_its_addresses():
     config = {
         "cluster": {"worker": ["10.0.0.1:1", "10.0.0.2:1"], "ps": ["10.0.0.3:1"]},

@@ -8,10 +8,10 @@ import pytest
 from tb_health_plugin.diagnosis.rules import all_rules
 from tb_health_plugin.diagnosis.verdict import NotMeasured, Verdict
 from tb_health_plugin.events import facts
-from tb_health_plugin.events.columns import PROGRESS, RESOURCES
+from tb_health_plugin.events.columns import PROGRESS, RESOURCES, gpu_columns
 from tests.diagnosis.rules.histories import START, case_of, seconds_of
 
-COLUMNS = [column.name for column in (*PROGRESS, *RESOURCES)]
+COLUMNS = [column.name for column in (*PROGRESS, *RESOURCES, *gpu_columns(0))]
 NAN = math.nan
 
 BARE = (

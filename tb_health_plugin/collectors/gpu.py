@@ -1,0 +1,210 @@
+"""NVIDIA's GPUs, as far as the training may see them.
+
+Another maker's GPUs need a file beside this one; `docs/gpu.md` says how.
+"""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from tb_health_plugin.collectors.collector import SourceUnavailable, Watched
+from tb_health_plugin.collectors.nvml_gpu import Gpu
+from tb_health_plugin.collectors.patience import Patience
+from tb_health_plugin.collectors.visible_gpus import Card, visible
+from tb_health_plugin.events.columns import GPUS, MOST_GPUS, gpu_columns
+
+# A driver that keeps nothing loaded takes a second per card to wake up. The watcher
+# waits so long, and goes on without it.
+OPEN_SECONDS = 3.0
+# A reading takes milliseconds. The watcher looks at the training four times a second,
+# so one look is late if the driver hangs.
+READ_SECONDS = 1.0
+# What changes slowly, or makes the driver search, is asked this rarely.
+_EVERYTHING_EVERY = 10
+
+# What else may be there, for which nobody has written a collector.
+_OTHER_MAKERS = {
+    "dev/kfd": "an AMD GPU",
+    "dev/accel0": "an accelerator at /dev/accel0",
+}
+
+
+class NvidiaGpus:
+    """Asks NVML through `pynvml`, on a thread that may hang.
+
+    Raises:
+        SourceUnavailable: There is no NVIDIA GPU, the training may not see it, or
+            nobody can ask about it.
+    """
+
+    what = "GPU"
+    columns = tuple(column.name for column in GPUS)
+
+    def __init__(self, watched: Watched) -> None:
+        if watched.pid == os.getpid():
+            # The driver could hang or crash in there, and take the training along.
+            raise SourceUnavailable("the driver is only asked by the watcher")
+        self._watched = watched
+        self._patience = Patience("NVIDIA's driver")
+        self._gpus: list[Gpu] | None = None
+        self._readings = 0
+        self.settings: dict[str, str] = {}
+        if not (watched.root / "proc").is_dir():
+            raise SourceUnavailable("no NVIDIA GPU")
+        try:
+            self._patience.ask(self._open, OPEN_SECONDS)
+            count = len(self._gpus or ())
+        except TimeoutError:
+            # It may wake up later: the kernel knows how many there are.
+            listed = watched.root / "proc/driver/nvidia/gpus"
+            count = len(list(listed.iterdir())) if listed.is_dir() else 1
+        self.columns = tuple(
+            column.name
+            for gpu in range(min(count, MOST_GPUS))
+            for column in gpu_columns(gpu)
+        )
+
+    def collect(self) -> Mapping[str, float]:
+        numbers = self._patience.ask(self._read, READ_SECONDS)
+        return {name: value for name, value in numbers.items() if name in self.columns}
+
+    def _read(self) -> dict[str, float]:
+        if self._gpus is None:
+            self._open()
+        everything = self._readings % _EVERYTHING_EVERY == 0
+        numbers: dict[str, float] = {}
+        failed: list[Exception] = []
+        for place, gpu in enumerate(self._gpus or ()):
+            try:
+                reading = gpu.read(everything=everything)
+            except Exception as error:  # noqa: BLE001 - the others may still answer
+                failed.append(error)
+                continue
+            numbers |= {f"gpu{place}_{name}": value for name, value in reading.items()}
+        self._readings += 1
+        if failed and not numbers:
+            raise failed[0]
+        return numbers
+
+    def _open(self) -> None:
+        nvml = _nvml(self._watched)
+        try:
+            nvml.nvmlInit()
+        except nvml.NVMLError as error:
+            raise SourceUnavailable(_why_none(self._watched, nvml, error)) from error
+        handles = _handles(nvml)
+        cards = [
+            Card(_uuid(nvml, card), _uuids(nvml, parts)) for card, parts in handles
+        ]
+        if not cards:
+            raise SourceUnavailable(_nothing(self._watched))
+        chosen = visible(cards, self._watched.visible_gpus)
+        if not chosen:
+            raise SourceUnavailable(
+                "the training may see none: CUDA_VISIBLE_DEVICES is "
+                f"{self._watched.visible_gpus!r}"
+            )
+        gpus: list[Gpu] = []
+        for place, part in chosen[:MOST_GPUS]:
+            card, parts = handles[place]
+            handle = card if part is None else parts[part]
+            self._describe(nvml, len(gpus), handle)
+            gpus.append(
+                Gpu(
+                    nvml,
+                    handle,
+                    card,
+                    trainer=self._watched.pid,
+                    proc=self._watched.root / "proc",
+                )
+            )
+        self._gpus = gpus
+
+    def _describe(self, nvml: Any, place: int, handle: Any) -> None:
+        asked = {
+            "gpu.driver": nvml.nvmlSystemGetDriverVersion,
+            "gpu.cuda": lambda: _cuda(nvml.nvmlSystemGetCudaDriverVersion()),
+            f"gpu.{place}.name": lambda: nvml.nvmlDeviceGetName(handle),
+            f"gpu.{place}.uuid": lambda: nvml.nvmlDeviceGetUUID(handle),
+        }
+        for name, ask in asked.items():
+            try:
+                self.settings[name] = _text(ask())
+            except nvml.NVMLError:
+                continue
+
+
+def _nvml(watched: Watched) -> Any:
+    try:
+        import pynvml  # noqa: PLC0415 - only where there may be a GPU, never in a trainer
+    except ImportError as error:
+        if not (watched.root / "proc/driver/nvidia/version").exists():
+            raise SourceUnavailable(_nothing(watched)) from error
+        raise SourceUnavailable(
+            "the package nvidia-ml-py is not installed: "
+            "pip install 'tensorboard-plugin-health[gpu]'"
+        ) from error
+    return pynvml
+
+
+def _why_none(watched: Watched, nvml: Any, error: Any) -> str:
+    absent = (nvml.NVML_ERROR_LIBRARY_NOT_FOUND, nvml.NVML_ERROR_DRIVER_NOT_LOADED)
+    if error.value in absent:
+        return _nothing(watched)
+    return f"NVIDIA's driver refused: {error}"
+
+
+def _nothing(watched: Watched) -> str:
+    for path, what in _OTHER_MAKERS.items():
+        if (watched.root / path).exists():
+            return f"no collector for this accelerator: {what}"
+    return "no NVIDIA GPU"
+
+
+def _handles(nvml: Any) -> list[tuple[Any, list[Any]]]:
+    """Every card that answers, and the parts it is split into."""
+    found = []
+    for place in range(nvml.nvmlDeviceGetCount()):
+        card = nvml.nvmlDeviceGetHandleByIndex(place)
+        found.append((card, _parts(nvml, card)))
+    return found
+
+
+def _parts(nvml: Any, card: Any) -> list[Any]:
+    found = []
+    try:
+        if nvml.nvmlDeviceGetMigMode(card)[0] != nvml.NVML_DEVICE_MIG_ENABLE:
+            return []
+        most = nvml.nvmlDeviceGetMaxMigDeviceCount(card)
+    except nvml.NVMLError:
+        return []
+    for place in range(most):
+        try:
+            found.append(nvml.nvmlDeviceGetMigDeviceHandleByIndex(card, place))
+        except nvml.NVMLError:
+            continue
+    return found
+
+
+def _uuid(nvml: Any, handle: Any) -> str:
+    try:
+        return _text(nvml.nvmlDeviceGetUUID(handle))
+    except nvml.NVMLError:
+        return ""
+
+
+def _uuids(nvml: Any, handles: list[Any]) -> tuple[str, ...]:
+    return tuple(_uuid(nvml, handle) for handle in handles)
+
+
+def _cuda(number: int) -> str:
+    """As in "12.4", which NVML writes as 12040."""
+    return f"{number // 1000}.{number % 1000 // 10}"
+
+
+def _text(given: Any) -> str:
+    """Old versions of the module give bytes."""
+    return given.decode(errors="replace") if isinstance(given, bytes) else str(given)
+
+
+COLLECTOR = NvidiaGpus

@@ -1,0 +1,240 @@
+"""One GPU as NVIDIA's management library (NVML) tells of it.
+
+Everything here may hang in the driver: only `Patience` calls it.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from tb_health_plugin.collectors.kernel_files import read
+from tb_health_plugin.collectors.process_stat import parse_stat
+
+_MEGAHERTZ = 1e6
+_MILLIWATTS = 1e-3
+_PERCENT = 1e-2
+# So many generations up a process is looked for among the trainer's descendants.
+_MOST_GENERATIONS = 16
+# More events than this between two samples: the rest follows at the next.
+_MOST_EVENTS = 64
+
+Numbers = dict[str, float]
+
+
+class Gpu:
+    """One GPU that the training may see.
+
+    "Not supported" is an answer: what a card cannot tell is not asked again.
+
+    Args:
+        nvml: The module `pynvml`.
+        handle: What NVML knows it by.
+        card: The whole card, if this is a part of one (MIG); else the same. Heat,
+            power, clocks and faults belong to the card.
+        trainer: The process that trains.
+        proc: Where `/proc` is.
+    """
+
+    def __init__(
+        self, nvml: Any, handle: Any, card: Any, *, trainer: int, proc: Path
+    ) -> None:
+        self._nvml = nvml
+        self._handle = handle
+        self._card = card
+        self._trainer = trainer
+        self._proc = proc
+        self._cannot: set[str] = set()
+        self._xids: deque[float] = deque()
+        self._xid_count = 0.0
+        self._events = self._ask("events", self._listen)
+        self._quick: Mapping[str, Callable[[], Numbers]] = {
+            "memory": self._memory,
+            "busy": self._busy,
+            "temperature": self._temperature,
+            "power": self._power,
+            "clock": self._clock,
+            "throttle": self._throttle,
+            "xid": self._xid,
+        }
+        self._slow: Mapping[str, Callable[[], Numbers]] = {
+            "processes": self._processes,
+            "slowdown": self._slowdown,
+            "shutdown": self._shutdown,
+            "power limit": self._power_limit,
+            "highest clock": self._highest_clock,
+            "fan": self._fan,
+            "state": self._state,
+            "ecc": self._ecc,
+            "ecc of its life": self._ecc_lifetime,
+            "remapped rows": self._remapped,
+            "replays": self._replays,
+        }
+
+    def read(self, *, everything: bool) -> Numbers:
+        """The numbers of this moment; of one that is lost, only that it is.
+
+        Args:
+            everything: Also what changes slowly or costs more.
+        """
+        numbers: Numbers = {"lost": 0.0}
+        queries = {**self._quick, **(self._slow if everything else {})}
+        try:
+            for name, query in queries.items():
+                numbers |= self._ask(name, query) or {}
+        except (
+            self._nvml.NVMLError_GpuIsLost,
+            self._nvml.NVMLError_ResetRequired,
+        ):
+            # The driver reports why, and it may do so only once.
+            return {"lost": 1.0, **(self._ask("xid", self._xid_if_any) or {})}
+        return numbers
+
+    def _ask(self, name: str, query: Callable[[], Any]) -> Any:
+        if name in self._cannot:
+            return None
+        try:
+            return query()
+        except (
+            self._nvml.NVMLError_NotSupported,
+            self._nvml.NVMLError_NoPermission,
+            self._nvml.NVMLError_FunctionNotFound,
+        ):
+            self._cannot.add(name)
+            return None
+
+    def _memory(self) -> Numbers:
+        memory = self._nvml.nvmlDeviceGetMemoryInfo(self._handle)
+        return {
+            "memory_used_bytes": float(memory.used),
+            "memory_free_bytes": float(memory.free),
+            "memory_total_bytes": float(memory.total),
+        }
+
+    def _busy(self) -> Numbers:
+        busy = self._nvml.nvmlDeviceGetUtilizationRates(self._handle)
+        return {
+            "busy_fraction": busy.gpu * _PERCENT,
+            "memory_busy_fraction": busy.memory * _PERCENT,
+        }
+
+    def _temperature(self) -> Numbers:
+        sensor = self._nvml.NVML_TEMPERATURE_GPU
+        celsius = self._nvml.nvmlDeviceGetTemperature(self._card, sensor)
+        return {"temperature_celsius": float(celsius)}
+
+    def _power(self) -> Numbers:
+        power = self._nvml.nvmlDeviceGetPowerUsage(self._card)
+        return {"power_watts": power * _MILLIWATTS}
+
+    def _clock(self) -> Numbers:
+        clock = self._nvml.nvmlDeviceGetClockInfo(self._card, self._nvml.NVML_CLOCK_SM)
+        return {"sm_clock_hertz": clock * _MEGAHERTZ}
+
+    def _throttle(self) -> Numbers:
+        try:
+            bits = self._nvml.nvmlDeviceGetCurrentClocksEventReasons(self._card)
+        except (self._nvml.NVMLError_FunctionNotFound, AttributeError):
+            # Its name before driver 535.
+            bits = self._nvml.nvmlDeviceGetCurrentClocksThrottleReasons(self._card)
+        return {"throttle_reasons": float(bits)}
+
+    def _slowdown(self) -> Numbers:
+        kind = self._nvml.NVML_TEMPERATURE_THRESHOLD_SLOWDOWN
+        limit = self._nvml.nvmlDeviceGetTemperatureThreshold(self._card, kind)
+        return {"slowdown_celsius": float(limit)}
+
+    def _shutdown(self) -> Numbers:
+        kind = self._nvml.NVML_TEMPERATURE_THRESHOLD_SHUTDOWN
+        limit = self._nvml.nvmlDeviceGetTemperatureThreshold(self._card, kind)
+        return {"shutdown_celsius": float(limit)}
+
+    def _power_limit(self) -> Numbers:
+        limit = self._nvml.nvmlDeviceGetEnforcedPowerLimit(self._card)
+        return {"power_limit_watts": limit * _MILLIWATTS}
+
+    def _highest_clock(self) -> Numbers:
+        kind = self._nvml.NVML_CLOCK_SM
+        clock = self._nvml.nvmlDeviceGetMaxClockInfo(self._card, kind)
+        return {"sm_clock_max_hertz": clock * _MEGAHERTZ}
+
+    def _fan(self) -> Numbers:
+        return {"fan_fraction": self._nvml.nvmlDeviceGetFanSpeed(self._card) * _PERCENT}
+
+    def _state(self) -> Numbers:
+        state = self._nvml.nvmlDeviceGetPerformanceState(self._card)
+        # 32 is NVML's word for "unknown".
+        return {"performance_state": float(state)} if state < 32 else {}
+
+    def _ecc(self) -> Numbers:
+        return {"ecc_uncorrected_errors": self._errors(self._nvml.NVML_VOLATILE_ECC)}
+
+    def _ecc_lifetime(self) -> Numbers:
+        return {"ecc_lifetime_errors": self._errors(self._nvml.NVML_AGGREGATE_ECC)}
+
+    def _errors(self, since: int) -> float:
+        kind = self._nvml.NVML_MEMORY_ERROR_TYPE_UNCORRECTED
+        return float(self._nvml.nvmlDeviceGetTotalEccErrors(self._card, kind, since))
+
+    def _remapped(self) -> Numbers:
+        *_, failed = self._nvml.nvmlDeviceGetRemappedRows(self._card)
+        return {"remap_failed": float(bool(failed))}
+
+    def _replays(self) -> Numbers:
+        return {
+            "pcie_replays": float(self._nvml.nvmlDeviceGetPcieReplayCounter(self._card))
+        }
+
+    def _processes(self) -> Numbers:
+        listed = self._nvml.nvmlDeviceGetComputeRunningProcesses(self._handle)
+        held = {one.pid: float(one.usedGpuMemory or 0) for one in listed}
+        # NVML may count processes of the machine where we see those of a container.
+        if not all((self._proc / str(pid)).exists() for pid in held):
+            return {}
+        others = {pid: size for pid, size in held.items() if not self._is_ours(pid)}
+        most = max(others, key=lambda pid: others[pid], default=0)
+        return {
+            "memory_others_bytes": sum(others.values()),
+            "other_pid": float(most),
+        }
+
+    def _is_ours(self, pid: int) -> bool:
+        """It is the trainer, or was started by it or by its children."""
+        for _ in range(_MOST_GENERATIONS):
+            if pid == self._trainer:
+                return True
+            stat = parse_stat(read(self._proc / str(pid) / "stat"))
+            if stat is None or stat.parent <= 1:
+                return False
+            pid = stat.parent
+        return False
+
+    def _listen(self) -> Any:
+        kinds = self._nvml.nvmlEventTypeXidCriticalError
+        events = self._nvml.nvmlEventSetCreate()
+        self._nvml.nvmlDeviceRegisterEvents(self._card, kinds, events)
+        return events
+
+    def _xid(self) -> Numbers:
+        """One number per sample, so that none of several at once is lost."""
+        if self._events is None:
+            return {}
+        self._xids.extend(self._new_xids())
+        numbers = {"xid_events": self._xid_count}
+        return numbers | ({"xid": self._xids.popleft()} if self._xids else {})
+
+    def _new_xids(self) -> Iterable[float]:
+        for _ in range(_MOST_EVENTS):
+            try:
+                event = self._nvml.nvmlEventSetWait(self._events, 0)
+            except self._nvml.NVMLError_Timeout:
+                return
+            if event.eventType & self._nvml.nvmlEventTypeXidCriticalError:
+                self._xid_count += 1
+                yield float(event.eventData)
+
+    def _xid_if_any(self) -> Numbers:
+        try:
+            return self._xid()
+        except self._nvml.NVMLError:
+            return {}

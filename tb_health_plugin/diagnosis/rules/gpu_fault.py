@@ -1,0 +1,170 @@
+"""A GPU reported a fault of its own, or stopped answering.
+
+What it means
+  The card, its memory, its bus or its driver failed. What it computed since then
+  cannot be trusted, and mostly the training ends with an error that names no cause.
+
+How we know
+  The driver says so: it reports an error number (XID) as the error happens, counts
+  errors of memory that could not be corrected, and answers "GPU is lost" for a card
+  that fell off the bus. Numbers that a program's own mistake can cause (13, 31) count
+  only if the training failed.
+
+What it is mistaken for
+  Errors counted before this training began: those are not held against it. Numbers 43
+  and 45 only say that a program was cleaned up after another fault. Number 63 is a
+  repair that worked.
+
+What to do
+  Save what is saved, reset the GPU or restart the machine, and run NVIDIA's
+  diagnostics. A card that does it again should be replaced.
+"""
+
+from dataclasses import dataclass
+
+from tb_health_plugin.diagnosis.case import Case
+from tb_health_plugin.diagnosis.gpus import measured_gpus, moment, named
+from tb_health_plugin.diagnosis.rule import Rule
+from tb_health_plugin.diagnosis.verdict import (
+    Confidence,
+    Evidence,
+    Fix,
+    NotMeasured,
+    Severity,
+    Verdict,
+)
+
+_RESET = Fix(
+    title="Reset the GPU, or restart the machine",
+    why="A card in this state does not recover by itself.",
+    code="nvidia-smi --gpu-reset -i 0",
+)
+_TEST = Fix(
+    title="Run NVIDIA's diagnostics before you train on it again",
+    why="A fault that comes back means a card, a slot or a power supply to replace.",
+    code="dcgmi diag -r 3",
+)
+_OWN_CODE = Fix(
+    title="Look for an index out of range, or a custom kernel, first",
+    why="This number mostly comes from a program; from the card only if other programs "
+    "have it too.",
+    code="compute-sanitizer python train.py",
+)
+
+# Meanings as in NVIDIA's "XID Errors" catalogue, in our words.
+_OF_THE_CARD = {
+    48: "an error of its memory that could not be corrected",
+    62: "its own controller halted",
+    64: "a broken row of its memory could not be replaced",
+    74: "an error of the link between GPUs (NVLink)",
+    79: "it fell off the bus",
+    92: "very many corrected errors of its memory",
+    94: "an error of its memory, contained to one program",
+    95: "an error of its memory that may have reached every program",
+    119: "its system processor did not answer the driver",
+    120: "an error of its system processor",
+}
+_OF_A_PROGRAM = {
+    13: "an exception in a kernel, such as an index out of range",
+    31: "an access to memory that is not there",
+}
+_FAILED = ("failed", "died")
+
+
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    gpu: int
+    detail: str
+    what: str
+    at: float
+    severity: Severity = "critical"
+    confidence: Confidence = "proven"
+    by_program: bool = False
+
+
+def judge(case: Case) -> Verdict | NotMeasured | None:
+    """Lost, then error numbers, then counters; the first one in time of a kind."""
+    found = [fault for gpu in measured_gpus(case) for fault in _faults(case, gpu)]
+    if not found:
+        return None
+    return _verdict(case, min(found, key=_order), found)
+
+
+def _order(fault: _Fault) -> tuple[bool, bool, float]:
+    return fault.by_program, fault.severity != "critical", fault.at
+
+
+def _faults(case: Case, gpu: int) -> list[_Fault]:
+    return [*_xids(case, gpu), *_lost(case, gpu), *_memory(case, gpu)]
+
+
+def _lost(case: Case, gpu: int) -> list[_Fault]:
+    times, lost = case.series(f"gpu{gpu}_lost")
+    when = times[lost == 1.0]
+    if not len(when):
+        return []
+    return [_Fault(gpu, "lost", "it does not answer any more", float(when[0]))]
+
+
+def _xids(case: Case, gpu: int) -> list[_Fault]:
+    found = []
+    for time, number in zip(*case.series(f"gpu{gpu}_xid"), strict=True):
+        code, at = int(number), float(time)
+        if code in _OF_THE_CARD:
+            what = f"{_OF_THE_CARD[code]} (XID {code})"
+            found.append(_Fault(gpu, f"xid {code}", what, at))
+        elif code in _OF_A_PROGRAM and case.story.state in _FAILED:
+            what = f"{_OF_A_PROGRAM[code]} (XID {code})"
+            found.append(
+                _Fault(
+                    gpu, f"xid {code}", what, at, confidence="likely", by_program=True
+                )
+            )
+    return found
+
+
+def _memory(case: Case, gpu: int) -> list[_Fault]:
+    found = []
+    times, errors = case.series(f"gpu{gpu}_ecc_uncorrected_errors")
+    # The driver counts since it was loaded: only what came in this run is of it.
+    if len(errors) and errors.max() > errors[0]:
+        count = float(errors.max() - errors[0])
+        what = f"{count:,.0f} errors of its memory could not be corrected"
+        found.append(_Fault(gpu, "ecc", what, float(times[errors > errors[0]][0])))
+    times, failed = case.series(f"gpu{gpu}_remap_failed")
+    if (failed == 1.0).any():
+        what = "a broken row of its memory could not be replaced"
+        at = float(times[failed == 1.0][0])
+        found.append(_Fault(gpu, "ecc", what, at, severity="warning"))
+    return found
+
+
+def _verdict(case: Case, first: _Fault, found: list[_Fault]) -> Verdict:
+    chip = "GPU lost" if first.detail in ("lost", "xid 79") else "GPU fault"
+    fixes = (_OWN_CODE, _TEST) if first.by_program else (_RESET, _TEST)
+    evidence = tuple(
+        Evidence(
+            text=f"{named(case, one.gpu)}: {one.what}.",
+            lane="gpu",
+            at=moment(case, one.at),
+        )
+        for one in sorted(found, key=_order)[:5]
+    )
+    return Verdict(
+        id="gpu_fault",
+        detail=first.detail,
+        severity=first.severity,
+        confidence=first.confidence,
+        headline=f"GPU {first.gpu} failed: {first.what}",
+        because="NVIDIA's driver reported it while the training ran.",
+        cause_at=moment(case, first.at),
+        stopped_at=case.stopped_at,
+        place={"gpu": first.gpu},
+        evidence=evidence,
+        fixes=fixes,
+        chip=chip,
+        explains=("native_crash", "code_error", "compute_hang", "slow_step"),
+    )
+
+
+RULE = Rule(id="gpu_fault", judge=judge)

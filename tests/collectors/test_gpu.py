@@ -1,0 +1,309 @@
+"""What a GPU tells, through the real pynvml and a library that follows a script."""
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from demo.tensorboard_server import wait_until
+from tb_health_plugin.collectors import gpu as gpu_module
+from tb_health_plugin.collectors.collector import SourceUnavailable, Watched
+from tb_health_plugin.collectors.gpu import NvidiaGpus
+from tests.nvml import GIB, HEALTHY, StandIn, build
+
+# A process that is not this one: only the watcher asks.
+NOT_US = 1
+# Trains nothing, has a child and says its number.
+FAMILY = """
+import subprocess
+child = subprocess.Popen(["sleep", "600"])
+print(child.pid, flush=True)
+child.wait()
+"""
+
+SECOND = {
+    key.replace("0.", "gpu1_", 1): value
+    for key, value in HEALTHY.items()
+    if key.startswith("0.")
+} | {"gpu1_uuid": "GPU-22222222-bbbb"}
+
+
+@pytest.fixture(scope="session")
+def library(tmp_path_factory: pytest.TempPathFactory) -> StandIn:
+    made = build(tmp_path_factory.mktemp("nvml"))
+    # The next one to ask for a library of this name is given this one.
+    ctypes.CDLL(str(made.library), mode=ctypes.RTLD_GLOBAL)
+    return made
+
+
+@pytest.fixture
+def nvml(library: StandIn) -> StandIn:
+    library.says()
+    return library
+
+
+def gpus(visible: str | None = None) -> NvidiaGpus:
+    return NvidiaGpus(Watched(pid=NOT_US, visible_gpus=visible))
+
+
+def test_every_number_comes_out_as_it_went_in(nvml: StandIn):
+    nvml.says(gpu0_fan=30, gpu0_throttle=4, gpu0_xids="48")
+
+    assert gpus().collect() == {
+        "gpu0_lost": 0.0,
+        "gpu0_memory_used_bytes": 30.0 * GIB,
+        "gpu0_memory_free_bytes": 10.0 * GIB,
+        "gpu0_memory_total_bytes": 40.0 * GIB,
+        "gpu0_memory_others_bytes": 0.0,
+        "gpu0_other_pid": 0.0,
+        "gpu0_busy_fraction": pytest.approx(0.93),
+        "gpu0_memory_busy_fraction": pytest.approx(0.41),
+        "gpu0_temperature_celsius": 61.0,
+        "gpu0_slowdown_celsius": 92.0,
+        "gpu0_shutdown_celsius": 95.0,
+        "gpu0_power_watts": 250.5,
+        "gpu0_power_limit_watts": 400.0,
+        "gpu0_sm_clock_hertz": 1.41e9,
+        "gpu0_sm_clock_max_hertz": 1.41e9,
+        "gpu0_throttle_reasons": 4.0,
+        "gpu0_fan_fraction": pytest.approx(0.3),
+        "gpu0_performance_state": 0.0,
+        "gpu0_ecc_uncorrected_errors": 0.0,
+        "gpu0_ecc_lifetime_errors": 2.0,
+        "gpu0_remap_failed": 0.0,
+        "gpu0_pcie_replays": 5.0,
+        "gpu0_xid": 48.0,
+        "gpu0_xid_events": 1.0,
+    }
+
+
+def test_driver_and_card_are_told_once(nvml: StandIn):
+    assert gpus().settings == {
+        "gpu.driver": "550.54.15",
+        "gpu.cuda": "12.4",
+        "gpu.0.name": "NVIDIA A100-SXM4-40GB",
+        "gpu.0.uuid": "GPU-11111111-aaaa",
+    }
+
+
+def test_values_change_over_time(nvml: StandIn):
+    nvml.says("@3 0.temperature=92")
+    collector = gpus()
+
+    seen = [collector.collect()["gpu0_temperature_celsius"] for _ in range(4)]
+
+    assert seen == [61.0, 61.0, 92.0, 92.0]
+
+
+def test_what_is_slow_to_ask_is_asked_rarely(nvml: StandIn):
+    collector = gpus()
+
+    asked = ["gpu0_pcie_replays" in collector.collect() for _ in range(11)]
+
+    assert asked == [True, *[False] * 9, True]
+
+
+@pytest.mark.parametrize("answer", [None, "!4"])
+def test_what_a_card_cannot_or_may_not_tell_is_left_out(nvml: StandIn, answer):
+    nvml.says(gpu0_busy=answer, gpu0_xids=answer, gpu0_ecc=answer)
+
+    reading = gpus().collect()
+
+    assert "gpu0_busy_fraction" not in reading
+    assert "gpu0_xid_events" not in reading
+    assert "gpu0_ecc_uncorrected_errors" not in reading
+    assert reading["gpu0_temperature_celsius"] == 61.0
+
+
+def test_several_xids_at_once_are_told_one_by_one(nvml: StandIn):
+    collector = gpus()
+    collector.collect()
+    nvml.says(gpu0_xids="48,63,79")
+
+    seen = [collector.collect() for _ in range(4)]
+
+    assert [one.get("gpu0_xid") for one in seen] == [48.0, 63.0, 79.0, None]
+    assert seen[-1]["gpu0_xid_events"] == 3.0
+
+
+@pytest.mark.parametrize("error", ["!15", "!16"])
+def test_a_card_that_is_lost_does_not_hide_the_other(nvml: StandIn, error: str):
+    nvml.says(devices=2, **SECOND)
+    collector = gpus()
+    collector.collect()
+    nvml.says(devices=2, gpu0_memory_total=error, gpu0_xids="79", **SECOND)
+
+    reading = collector.collect()
+
+    assert {k: v for k, v in reading.items() if k.startswith("gpu0")} == {
+        "gpu0_lost": 1.0,
+        "gpu0_xid": 79.0,
+        "gpu0_xid_events": 1.0,
+    }
+    assert reading["gpu1_lost"] == 0.0
+    assert reading["gpu1_busy_fraction"] == pytest.approx(0.93)
+
+
+def test_an_error_of_the_driver_is_one(nvml: StandIn):
+    collector = gpus()
+    nvml.says(gpu0_temperature="!999")
+
+    with pytest.raises(Exception, match="Unknown Error"):
+        collector.collect()
+
+    nvml.says()
+    assert collector.collect()["gpu0_temperature_celsius"] == 61.0
+
+
+class TestADriverThatHangs:
+    def test_in_a_reading(self, nvml: StandIn, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(gpu_module, "READ_SECONDS", 0.05)
+        collector = gpus()
+        nvml.says(gpu0_power="hang")
+
+        for _ in range(2):
+            with pytest.raises(TimeoutError, match="driver has not answered"):
+                collector.collect()
+
+        nvml.says()
+        monkeypatch.setattr(gpu_module, "READ_SECONDS", 10.0)
+        assert wait_until(lambda: reading(collector))["gpu0_power_watts"] == 250.5
+
+    def test_from_the_start(self, nvml: StandIn, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(gpu_module, "OPEN_SECONDS", 0.05)
+        nvml.says(init="hang")
+
+        collector = gpus()
+
+        assert "gpu0_power_watts" in collector.columns
+        with pytest.raises(TimeoutError):
+            collector.collect()
+        nvml.says()
+        assert wait_until(lambda: reading(collector))["gpu0_power_watts"] == 250.5
+
+
+def reading(collector: NvidiaGpus):
+    try:
+        return collector.collect()
+    except TimeoutError:
+        return None
+
+
+class TestWhoElseHoldsMemory:
+    @pytest.fixture
+    def family(self) -> Iterator[tuple[int, int]]:
+        command = [sys.executable, "-S", "-c", FAMILY]
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as trainer:
+            child = int(trainer.stdout.readline())
+            yield trainer.pid, child
+            os.kill(child, signal.SIGKILL)
+
+    def test_another_process(self, nvml: StandIn, family: tuple[int, int]):
+        trainer, _ = family
+        other = os.getpid()
+        nvml.says(gpu0_processes=f"{trainer}:1000,{other}:{3 * GIB}")
+
+        found = NvidiaGpus(Watched(pid=trainer)).collect()
+
+        assert found["gpu0_memory_others_bytes"] == 3.0 * GIB
+        assert found["gpu0_other_pid"] == other
+
+    def test_a_child_of_the_training_is_no_other(
+        self, nvml: StandIn, family: tuple[int, int]
+    ):
+        trainer, child = family
+        nvml.says(gpu0_processes=f"{trainer}:1000,{child}:2000")
+
+        found = NvidiaGpus(Watched(pid=trainer)).collect()
+
+        assert found["gpu0_memory_others_bytes"] == 0.0
+
+    def test_numbers_of_another_namespace_tell_nothing(self, nvml: StandIn):
+        nobody = 2**22 + 1
+        nvml.says(gpu0_processes=f"{nobody}:2000")
+
+        assert "gpu0_memory_others_bytes" not in gpus().collect()
+
+    def test_memory_that_cannot_be_told_counts_as_none(self, nvml: StandIn):
+        nvml.says(gpu0_processes=f"{os.getpid()}:-")
+
+        assert gpus().collect()["gpu0_memory_others_bytes"] == 0.0
+
+
+class TestWhichAreVisible:
+    @pytest.mark.parametrize(
+        ("setting", "uuids"),
+        [
+            (None, ["GPU-11111111-aaaa", "GPU-22222222-bbbb"]),
+            ("1", ["GPU-22222222-bbbb"]),
+            ("1,0", ["GPU-22222222-bbbb", "GPU-11111111-aaaa"]),
+            ("GPU-2222", ["GPU-22222222-bbbb"]),
+            ("0,7,1", ["GPU-11111111-aaaa"]),
+            ("0,-1,1", ["GPU-11111111-aaaa"]),
+        ],
+    )
+    def test_as_cuda_reads_it(self, nvml: StandIn, setting, uuids):
+        nvml.says(devices=2, **SECOND)
+
+        collector = gpus(setting)
+
+        found = [v for k, v in collector.settings.items() if k.endswith("uuid")]
+        assert found == uuids
+        assert len(collector.columns) == 24 * len(uuids)
+
+    @pytest.mark.parametrize("setting", ["", "-1", "9", "0,0", "GPU-", "none"])
+    def test_none(self, nvml: StandIn, setting: str):
+        nvml.says(devices=2, **SECOND)
+
+        with pytest.raises(SourceUnavailable, match="CUDA_VISIBLE_DEVICES is"):
+            gpus(setting)
+
+    def test_a_part_of_a_card(self, nvml: StandIn):
+        parts = [
+            "0.mig=1",
+            "0.mig0.uuid=MIG-one",
+            "0.mig1.uuid=MIG-two",
+            f"0.mig1.memory_total={5 * GIB}",
+            f"0.mig1.memory_used={2 * GIB}",
+        ]
+        nvml.says(*parts)
+
+        reading = gpus("MIG-two").collect()
+
+        # Memory is the part's, heat the card's; how busy a part is, NVML cannot tell.
+        assert reading["gpu0_memory_total_bytes"] == 5.0 * GIB
+        assert reading["gpu0_temperature_celsius"] == 61.0
+        assert "gpu0_busy_fraction" not in reading
+
+
+class TestNoGpu:
+    @pytest.mark.parametrize("changes", [{"init": "!9"}, {"devices": 0}])
+    def test_is_no_error(self, nvml: StandIn, changes):
+        nvml.says(**changes)
+
+        with pytest.raises(SourceUnavailable, match=r"^no NVIDIA GPU$"):
+            gpus()
+
+    def test_a_driver_that_refuses_is_told(self, nvml: StandIn):
+        nvml.says(init="!4")
+
+        with pytest.raises(SourceUnavailable, match="Insufficient Permissions"):
+            gpus()
+
+    def test_another_makers_has_no_collector(self, nvml: StandIn, tmp_path: Path):
+        nvml.says(init="!9")
+        (tmp_path / "proc").mkdir()
+        (tmp_path / "dev").mkdir()
+        (tmp_path / "dev/kfd").touch()
+
+        with pytest.raises(SourceUnavailable, match=r"no collector .*AMD"):
+            NvidiaGpus(Watched(pid=NOT_US, root=tmp_path))
+
+    def test_the_process_that_trains_never_asks(self, nvml: StandIn):
+        with pytest.raises(SourceUnavailable, match="only asked by the watcher"):
+            NvidiaGpus(Watched(pid=os.getpid()))
