@@ -9,7 +9,7 @@ from tb_health_plugin.collectors.collector import (
     SourceUnavailable,
     Watched,
 )
-from tb_health_plugin.events.facts import NotRecorded
+from tb_health_plugin.events.facts import Fact, NotRecorded
 
 
 def collector_classes() -> tuple[type[Collector], ...]:
@@ -40,3 +40,13 @@ def settings_of(collectors: Iterable[Collector]) -> dict[str, str]:
         for collector in collectors
         for name, text in getattr(collector, "settings", {}).items()
     }
+
+
+def news_of(collectors: Iterable[Collector], wall_time: float, step: int) -> list[Fact]:
+    """What they saw that is no number and happened once."""
+    return [
+        fact
+        for collector in collectors
+        if hasattr(collector, "news")
+        for fact in collector.news(wall_time, step)
+    ]

@@ -5,12 +5,14 @@ Another maker's GPUs need a file beside this one; `docs/gpu.md` says how.
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from tb_health_plugin.collectors.collector import SourceUnavailable, Watched
 from tb_health_plugin.collectors.nvml_gpu import Gpu
-from tb_health_plugin.collectors.patience import Patience
+from tb_health_plugin.collectors.patience import Errand, Patience
 from tb_health_plugin.collectors.visible_gpus import Card, visible
+from tb_health_plugin.events import facts
 from tb_health_plugin.events.columns import GPUS, MOST_GPUS, gpu_columns
 
 # A driver that keeps nothing loaded takes a second per card to wake up. The watcher
@@ -21,11 +23,26 @@ OPEN_SECONDS = 3.0
 READ_SECONDS = 1.0
 # What changes slowly, or makes the driver search, is asked this rarely.
 _EVERYTHING_EVERY = 10
+# For the traffic on the bus the driver counts for 40 ms per card: rarely, and on a
+# thread of its own, so that no sample waits for it.
+_TRAFFIC_EVERY = 30
+# More processes of others than this are not named: somebody starts many short ones.
+_MOST_NAMED = 64
 
 # What else may be there, for which nobody has written a collector.
 _OTHER_MAKERS = {
     "dev/kfd": "an AMD GPU",
-    "dev/accel0": "an accelerator at /dev/accel0",
+    "dev/accel0": "a TPU or another accelerator at /dev/accel0",
+    "dev/vfio/0": "a TPU or another accelerator at /dev/vfio/0",
+    "System/Library/Frameworks/Metal.framework": "the GPU of a Mac",
+}
+# What many cards do not have. Each column costs 8 bytes a second.
+_LEFT_OUT = {
+    "NVLink": "nvlink_",
+    "retired pages": "retired_",
+    "remapped rows": "remap",
+    "ECC": "ecc_",
+    "how busy others keep it": "others_busy_",
 }
 
 
@@ -47,10 +64,12 @@ class NvidiaGpus:
         self._watched = watched
         self._patience = Patience("NVIDIA's driver")
         self._gpus: list[Gpu] | None = None
+        self._traffic: Errand[dict[str, float]] = Errand()
+        self._named: set[tuple[int, int]] = set()
         self._readings = 0
         self.settings: dict[str, str] = {}
         if not (watched.root / "proc").is_dir():
-            raise SourceUnavailable("no NVIDIA GPU")
+            raise SourceUnavailable(_nothing(watched))
         try:
             self._patience.ask(self._open, OPEN_SECONDS)
             count = len(self._gpus or ())
@@ -62,11 +81,39 @@ class NvidiaGpus:
             column.name
             for gpu in range(min(count, MOST_GPUS))
             for column in gpu_columns(gpu)
+            if not column.name.startswith(self._has_not(gpu))
         )
 
     def collect(self) -> Mapping[str, float]:
         numbers = self._patience.ask(self._read, READ_SECONDS)
         return {name: value for name, value in numbers.items() if name in self.columns}
+
+    def _has_not(self, place: int) -> tuple[str, ...]:
+        """Beginnings of the columns that a GPU has no numbers for."""
+        if self._gpus is None:
+            return ()
+        cannot = self._gpus[place].not_supported
+        return tuple(f"gpu{place}_{_LEFT_OUT[w]}" for w in cannot if w in _LEFT_OUT)
+
+    def news(self, wall_time: float, step: int) -> list[facts.Fact]:
+        """Processes of others that were not on these GPUs before."""
+        found: list[facts.Fact] = []
+        for place, gpu in enumerate(self._gpus or ()):
+            for one in gpu.strangers:
+                if (place, one.pid) in self._named or len(self._named) >= _MOST_NAMED:
+                    continue
+                self._named.add((place, one.pid))
+                found.append(
+                    facts.GpuShared(
+                        wall_time=wall_time,
+                        step=step,
+                        gpu=place,
+                        pid=one.pid,
+                        name=one.name,
+                        memory_bytes=one.memory_bytes,
+                    )
+                )
+        return found
 
     def _read(self) -> dict[str, float]:
         if self._gpus is None:
@@ -81,10 +128,19 @@ class NvidiaGpus:
                 failed.append(error)
                 continue
             numbers |= {f"gpu{place}_{name}": value for name, value in reading.items()}
+        if self._readings % _TRAFFIC_EVERY == 0:
+            self._traffic.begin(self._read_traffic)
         self._readings += 1
         if failed and not numbers:
             raise failed[0]
-        return numbers
+        return numbers | (self._traffic.fetch() or {})
+
+    def _read_traffic(self) -> dict[str, float]:
+        return {
+            f"gpu{place}_{name}": value
+            for place, gpu in enumerate(self._gpus or ())
+            for name, value in gpu.traffic().items()
+        }
 
     def _open(self) -> None:
         nvml = _nvml(self._watched)
@@ -108,19 +164,19 @@ class NvidiaGpus:
         for place, part in chosen[:MOST_GPUS]:
             card, parts = handles[place]
             handle = card if part is None else parts[part]
-            self._describe(nvml, len(gpus), handle)
-            gpus.append(
-                Gpu(
-                    nvml,
-                    handle,
-                    card,
-                    trainer=self._watched.pid,
-                    proc=self._watched.root / "proc",
-                )
+            gpu = Gpu(
+                nvml,
+                handle,
+                card,
+                trainer=self._watched.pid,
+                proc=self._watched.root / "proc",
             )
+            gpu.learn()
+            self._describe(nvml, len(gpus), handle, gpu)
+            gpus.append(gpu)
         self._gpus = gpus
 
-    def _describe(self, nvml: Any, place: int, handle: Any) -> None:
+    def _describe(self, nvml: Any, place: int, handle: Any, gpu: Gpu) -> None:
         asked = {
             "gpu.driver": nvml.nvmlSystemGetDriverVersion,
             "gpu.cuda": lambda: _cuda(nvml.nvmlSystemGetCudaDriverVersion()),
@@ -132,6 +188,48 @@ class NvidiaGpus:
                 self.settings[name] = _text(ask())
             except nvml.NVMLError:
                 continue
+        for name, left_out in (
+            ("not_supported", gpu.not_supported),
+            ("not_permitted", gpu.not_permitted),
+        ):
+            if left_out:
+                self.settings[f"gpu.{place}.{name}"] = ", ".join(left_out)
+
+
+@dataclass(frozen=True, slots=True)
+class GpuCheck:
+    """Whether GPUs can be measured here.
+
+    Attributes:
+        names: Those that can be, in CUDA's order.
+        why_not: Why none can be; empty if some can.
+    """
+
+    names: tuple[str, ...] = ()
+    why_not: str = ""
+
+
+def check_gpus(visible_gpus: str | None) -> GpuCheck:
+    """Whether a training started from here would have its GPUs measured.
+
+    Not for a process that trains. Takes at most some seconds if the driver hangs.
+
+    Args:
+        visible_gpus: Its `CUDA_VISIBLE_DEVICES`; None if that is not set.
+    """
+    try:
+        # A process that nobody is: only the trainer itself may not ask.
+        found = NvidiaGpus(Watched(pid=-1, visible_gpus=visible_gpus))
+        found.collect()
+    except SourceUnavailable as error:
+        return GpuCheck(why_not=str(error))
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is the answer
+        return GpuCheck(why_not=f"NVIDIA's driver failed: {error}")
+    told = found.settings
+    count = sum(name.endswith("_lost") for name in found.columns)
+    return GpuCheck(
+        tuple(told.get(f"gpu.{gpu}.name", f"GPU {gpu}") for gpu in range(count))
+    )
 
 
 def _nvml(watched: Watched) -> Any:

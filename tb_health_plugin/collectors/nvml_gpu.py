@@ -8,14 +8,12 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tb_health_plugin.collectors.kernel_files import read
-from tb_health_plugin.collectors.process_stat import parse_stat
+from tb_health_plugin.collectors.nvml_links import nvlink, pcie_traffic
+from tb_health_plugin.collectors.nvml_processes import Processes, Stranger
 
 _MEGAHERTZ = 1e6
 _MILLIWATTS = 1e-3
 _PERCENT = 1e-2
-# So many generations up a process is looked for among the trainer's descendants.
-_MOST_GENERATIONS = 16
 # More events than this between two samples: the rest follows at the next.
 _MOST_EVENTS = 64
 
@@ -25,7 +23,8 @@ Numbers = dict[str, float]
 class Gpu:
     """One GPU that the training may see.
 
-    "Not supported" is an answer: what a card cannot tell is not asked again.
+    "Not supported" is an answer: what a card cannot tell is not asked again, and is
+    named in `not_supported`.
 
     Args:
         nvml: The module `pynvml`.
@@ -34,6 +33,10 @@ class Gpu:
             power, clocks and faults belong to the card.
         trainer: The process that trains.
         proc: Where `/proc` is.
+
+    Attributes:
+        not_supported: What the card cannot tell, in the words of `docs/gpu.md`.
+        not_permitted: What the driver does not tell this user.
     """
 
     def __init__(
@@ -42,34 +45,53 @@ class Gpu:
         self._nvml = nvml
         self._handle = handle
         self._card = card
-        self._trainer = trainer
-        self._proc = proc
-        self._cannot: set[str] = set()
+        self.not_supported: list[str] = []
+        self.not_permitted: list[str] = []
+        self._processes = Processes(nvml, handle, card, trainer=trainer, proc=proc)
         self._xids: deque[float] = deque()
         self._xid_count = 0.0
-        self._events = self._ask("events", self._listen)
+        self._events = self._ask("XID errors", self._listen)
         self._quick: Mapping[str, Callable[[], Numbers]] = {
             "memory": self._memory,
             "busy": self._busy,
             "temperature": self._temperature,
             "power": self._power,
             "clock": self._clock,
-            "throttle": self._throttle,
-            "xid": self._xid,
+            "reasons for lower clocks": self._throttle,
+            "XID errors": self._xid,
         }
         self._slow: Mapping[str, Callable[[], Numbers]] = {
-            "processes": self._processes,
-            "slowdown": self._slowdown,
-            "shutdown": self._shutdown,
+            "other processes": self._processes.memory,
+            "how busy others keep it": self._processes.busy,
+            "slowdown temperature": self._slowdown,
+            "shutdown temperature": self._shutdown,
             "power limit": self._power_limit,
             "highest clock": self._highest_clock,
             "fan": self._fan,
-            "state": self._state,
-            "ecc": self._ecc,
-            "ecc of its life": self._ecc_lifetime,
+            "performance state": self._state,
+            "ECC": self._ecc,
+            "ECC of its life": self._ecc_lifetime,
             "remapped rows": self._remapped,
-            "replays": self._replays,
+            "retired pages": self._retired,
+            "PCIe replays": self._replays,
+            "NVLink": self._nvlink,
         }
+
+    @property
+    def strangers(self) -> tuple[Stranger, ...]:
+        """Processes of others on it, as seen last."""
+        return self._processes.strangers
+
+    def learn(self) -> None:
+        """Finds out what it cannot tell, without taking a reading of it."""
+        for name, query in {**self._quick, **self._slow}.items():
+            # What is told only once must reach the record.
+            if name not in ("memory", "XID errors"):
+                try:
+                    self._ask(name, query)
+                except self._nvml.NVMLError:
+                    # Lost, or broken for now: the first reading tells.
+                    return
 
     def read(self, *, everything: bool) -> Numbers:
         """The numbers of this moment; of one that is lost, only that it is.
@@ -87,21 +109,30 @@ class Gpu:
             self._nvml.NVMLError_ResetRequired,
         ):
             # The driver reports why, and it may do so only once.
-            return {"lost": 1.0, **(self._ask("xid", self._xid_if_any) or {})}
+            return {"lost": 1.0, **(self._ask("XID errors", self._xid_if_any) or {})}
         return numbers
 
+    def traffic(self) -> Numbers:
+        """What goes over the bus. Takes the driver 40 ms."""
+        try:
+            return self._ask("PCIe traffic", self._pcie_traffic) or {}
+        except self._nvml.NVMLError:
+            # Lost, say: the next reading finds it, too, and tells.
+            return {}
+
     def _ask(self, name: str, query: Callable[[], Any]) -> Any:
-        if name in self._cannot:
+        if name in self.not_supported or name in self.not_permitted:
             return None
         try:
             return query()
         except (
             self._nvml.NVMLError_NotSupported,
-            self._nvml.NVMLError_NoPermission,
             self._nvml.NVMLError_FunctionNotFound,
         ):
-            self._cannot.add(name)
-            return None
+            self.not_supported.append(name)
+        except self._nvml.NVMLError_NoPermission:
+            self.not_permitted.append(name)
+        return None
 
     def _memory(self) -> Numbers:
         memory = self._nvml.nvmlDeviceGetMemoryInfo(self._handle)
@@ -167,47 +198,46 @@ class Gpu:
         return {"performance_state": float(state)} if state < 32 else {}
 
     def _ecc(self) -> Numbers:
-        return {"ecc_uncorrected_errors": self._errors(self._nvml.NVML_VOLATILE_ECC)}
+        corrected = self._nvml.NVML_MEMORY_ERROR_TYPE_CORRECTED
+        since = self._nvml.NVML_VOLATILE_ECC
+        return {
+            "ecc_uncorrected_errors": self._errors(since),
+            "ecc_corrected_errors": self._errors(since, corrected),
+        }
 
     def _ecc_lifetime(self) -> Numbers:
         return {"ecc_lifetime_errors": self._errors(self._nvml.NVML_AGGREGATE_ECC)}
 
-    def _errors(self, since: int) -> float:
-        kind = self._nvml.NVML_MEMORY_ERROR_TYPE_UNCORRECTED
+    def _errors(self, since: int, kind: int | None = None) -> float:
+        if kind is None:
+            kind = self._nvml.NVML_MEMORY_ERROR_TYPE_UNCORRECTED
         return float(self._nvml.nvmlDeviceGetTotalEccErrors(self._card, kind, since))
 
     def _remapped(self) -> Numbers:
-        *_, failed = self._nvml.nvmlDeviceGetRemappedRows(self._card)
-        return {"remap_failed": float(bool(failed))}
+        told = self._nvml.nvmlDeviceGetRemappedRows(self._card)
+        corrected, uncorrected, pending, failed = told
+        return {
+            "remapped_rows": float(corrected + uncorrected),
+            "remap_pending": float(bool(pending)),
+            "remap_failed": float(bool(failed)),
+        }
+
+    def _retired(self) -> Numbers:
+        """Cards before Ampere take pages out of use, where later ones remap rows."""
+        causes = range(self._nvml.NVML_PAGE_RETIREMENT_CAUSE_COUNT)
+        ask = self._nvml.nvmlDeviceGetRetiredPages
+        return {"retired_pages": float(sum(len(ask(self._card, c)) for c in causes))}
 
     def _replays(self) -> Numbers:
         return {
             "pcie_replays": float(self._nvml.nvmlDeviceGetPcieReplayCounter(self._card))
         }
 
-    def _processes(self) -> Numbers:
-        listed = self._nvml.nvmlDeviceGetComputeRunningProcesses(self._handle)
-        held = {one.pid: float(one.usedGpuMemory or 0) for one in listed}
-        # NVML may count processes of the machine where we see those of a container.
-        if not all((self._proc / str(pid)).exists() for pid in held):
-            return {}
-        others = {pid: size for pid, size in held.items() if not self._is_ours(pid)}
-        most = max(others, key=lambda pid: others[pid], default=0)
-        return {
-            "memory_others_bytes": sum(others.values()),
-            "other_pid": float(most),
-        }
+    def _nvlink(self) -> Numbers:
+        return nvlink(self._nvml, self._card)
 
-    def _is_ours(self, pid: int) -> bool:
-        """It is the trainer, or was started by it or by its children."""
-        for _ in range(_MOST_GENERATIONS):
-            if pid == self._trainer:
-                return True
-            stat = parse_stat(read(self._proc / str(pid) / "stat"))
-            if stat is None or stat.parent <= 1:
-                return False
-            pid = stat.parent
-        return False
+    def _pcie_traffic(self) -> Numbers:
+        return pcie_traffic(self._nvml, self._card)
 
     def _listen(self) -> Any:
         kinds = self._nvml.nvmlEventTypeXidCriticalError

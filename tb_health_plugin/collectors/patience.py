@@ -1,9 +1,9 @@
-"""Calls what may never come back, without waiting for it for ever."""
+"""Calls what is slow or may never come back, without waiting for it for ever."""
 
 import threading
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
@@ -53,3 +53,30 @@ class Patience:
     def _silent(self) -> str:
         passed = time.monotonic() - self._began
         return f"{self._who} has not answered for {passed:.0f} s"
+
+
+class Errand(Generic[T]):
+    """One slow call at a time, made beside everything else.
+
+    Nobody waits for it: its answer is fetched when it is there. One that hangs is left
+    alone, and no other is begun.
+    """
+
+    def __init__(self) -> None:
+        self._thread: threading.Thread | None = None
+        self._answers: list[T] = []
+
+    def begin(self, call: Callable[[], T]) -> None:
+        """Makes the call unless an earlier one is still under way.
+
+        Args:
+            call: Must not raise.
+        """
+        if self._thread is None or not self._thread.is_alive():
+            run = lambda: self._answers.append(call())  # noqa: E731 - one line, once
+            self._thread = threading.Thread(target=run, daemon=True)
+            self._thread.start()
+
+    def fetch(self) -> T | None:
+        """What came since this was asked last; None if nothing did."""
+        return self._answers.pop() if self._answers else None

@@ -39,6 +39,8 @@ FACT_CLASSES: dict[str, type[facts.Fact]] = {
     tags.STALLED: facts.Stalled,
     tags.STALL_ENDED: facts.StallEnded,
     tags.CHILD_ENDED: facts.ChildEnded,
+    tags.GPU_SHARED: facts.GpuShared,
+    tags.GPU_ALLOCATOR: facts.GpuAllocator,
     tags.RECORDING_STOPPED: facts.RecordingStopped,
 }
 TAG_OF = {kind: tag for tag, kind in FACT_CLASSES.items()}

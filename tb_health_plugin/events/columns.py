@@ -189,6 +189,10 @@ _OF_A_GPU = (
         "Memory held by processes that are not of this training. Measured rarely.",
     ),
     ("other_pid", "Process id of the one of them that holds most; 0 if none does."),
+    (
+        "others_busy_fraction",
+        "Part of the time in which they computed on it. Measured rarely.",
+    ),
     ("busy_fraction", "Part of the last moment in which it computed something."),
     ("memory_busy_fraction", "Part of the last moment in which it moved memory."),
     ("temperature_celsius", "Its temperature."),
@@ -207,15 +211,43 @@ _OF_A_GPU = (
         "loaded. Measured rarely.",
     ),
     (
+        "ecc_corrected_errors",
+        "Errors of its memory that were corrected since then. Measured rarely.",
+    ),
+    (
         "ecc_lifetime_errors",
-        "Such errors in the life of the card. Measured rarely.",
+        "Errors that could not be corrected in the life of the card. Measured rarely.",
+    ),
+    (
+        "remapped_rows",
+        "Broken rows of its memory that were replaced so far. Measured rarely.",
+    ),
+    (
+        "remap_pending",
+        "1 if a broken row waits for a reset to be replaced, else 0. Measured rarely.",
     ),
     (
         "remap_failed",
         "1 if a broken row of its memory could not be replaced, else 0. Measured "
         "rarely.",
     ),
+    (
+        "retired_pages",
+        "Pages of its memory taken out of use; cards before Ampere. Measured rarely.",
+    ),
     ("pcie_replays", "Packets sent again on its bus so far. Measured rarely."),
+    (
+        "pcie_received_bytes_per_second",
+        "What it got from the machine. Measured very rarely.",
+    ),
+    (
+        "pcie_sent_bytes_per_second",
+        "What it sent to the machine. Measured very rarely.",
+    ),
+    ("nvlink_links_up", "Links to other GPUs that work. Measured rarely."),
+    ("nvlink_received_bytes", "What came over them so far. Measured rarely."),
+    ("nvlink_sent_bytes", "What it sent over them so far. Measured rarely."),
+    ("nvlink_errors", "Errors and repeats on them so far. Measured rarely."),
     ("xid", "Error number that the driver reported; one in each sample."),
     ("xid_events", "How many it reported while this was recorded."),
     ("lost", "1 if it does not answer any more, or must be reset; else 0."),

@@ -369,6 +369,27 @@ class ChildEnded(Fact):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GpuShared(Fact):
+    """A process that is not of this training uses one of its GPUs."""
+
+    gpu: int | None = None
+    pid: int | None = None
+    name: str | None = None
+    memory_bytes: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GpuAllocator(Fact):
+    """What TensorFlow really uses of the GPU memory that it reserved."""
+
+    training: int | None = None
+    gpu: int | None = None
+    used_bytes: float | None = None
+    peak_bytes: float | None = None
+    limit_bytes: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RecordingStopped(Fact):
     """Something of ours failed and left a gap; the training went on."""
 

@@ -17,6 +17,8 @@ PROCESS = {
     "gpu.cuda": "Highest version of CUDA that this driver runs.",
     "gpu.*.name": "Model of a GPU that the training may see, counted from 0.",
     "gpu.*.uuid": "NVIDIA's own name of it.",
+    "gpu.*.not_supported": "What it cannot tell, joined by commas.",
+    "gpu.*.not_permitted": "What the driver does not tell this user.",
     "env.KUBERNETES": '"True" if a cluster of that kind runs the process.',
     "env.TF_CONFIG": "Type and index of the task, and tasks per type.",
 }
@@ -77,4 +79,8 @@ TRAINING = {
     "threads.inter_op": "Operations at the same time; 0: TensorFlow chooses.",
     "cpus": "CPUs that the process may use.",
     "gpus": "GPUs that TensorFlow sees.",
+    "gpus.physical": "GPUs that it could use, those that the program hides included.",
+    "gpus.memory_growth": '"True" if TensorFlow takes GPU memory as it needs it; else '
+    "it reserves nearly all at once.",
+    "gpus.memory_limit_bytes": "The most the program lets it take of the first GPU.",
 }

@@ -34,6 +34,8 @@ PROCESS_ENDED = "health/process_ended"
 STALLED = "health/stalled"
 STALL_ENDED = "health/stall_ended"
 CHILD_ENDED = "health/child_ended"
+GPU_SHARED = "health/gpu_shared"
+GPU_ALLOCATOR = "health/gpu_allocator"
 RECORDING_STOPPED = "health/recording_stopped"
 
 _LONGEST_NAME = 200

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
-from tb_health_plugin.collectors import available_collectors, settings_of
+from tb_health_plugin.collectors import available_collectors, news_of, settings_of
 from tb_health_plugin.collectors.collector import Watched
 from tb_health_plugin.collectors.schedule import Schedule
 from tb_health_plugin.events import columns, facts, tags
@@ -64,6 +64,7 @@ class Scribe:
             visible_gpus=settings.get("env.CUDA_VISIBLE_DEVICES"),
         )
         collectors, missing = available_collectors(watched)
+        self._collectors = collectors
         self._schedule = Schedule(collectors, changed=self._collector_changed)
         start = facts.RunStarted(
             **{**terms.start, "settings": {**settings, **settings_of(collectors)}},
@@ -120,6 +121,8 @@ class Scribe:
     def _sample(self) -> dict[str, float]:
         numbers = {"sample": float(self._samples), **self._schedule.sample()}
         self._samples += 1
+        for fact in news_of(self._collectors, time.time(), self.step):
+            self.write(fact)
         progress = self._box.progress()
         if progress is not None:
             numbers["step"] = float(progress.step)

@@ -13,7 +13,8 @@ import pytest
 from demo.tensorboard_server import wait_until
 from tb_health_plugin.collectors import gpu as gpu_module
 from tb_health_plugin.collectors.collector import SourceUnavailable, Watched
-from tb_health_plugin.collectors.gpu import NvidiaGpus
+from tb_health_plugin.collectors.gpu import GpuCheck, NvidiaGpus, check_gpus
+from tb_health_plugin.collectors.nvml_processes import name_of
 from tests.nvml import GIB, HEALTHY, StandIn, build
 
 # A process that is not this one: only the watcher asks.
@@ -31,6 +32,15 @@ SECOND = {
     for key, value in HEALTHY.items()
     if key.startswith("0.")
 } | {"gpu1_uuid": "GPU-22222222-bbbb"}
+
+
+LINKED = {
+    "gpu0_nvlink_links": 12,
+    "gpu0_nvlink_up": 11,
+    "gpu0_nvlink_received": 3,
+    "gpu0_nvlink_sent": 2,
+    "gpu0_nvlink_replays": 4,
+}
 
 
 @pytest.fixture(scope="session")
@@ -52,7 +62,7 @@ def gpus(visible: str | None = None) -> NvidiaGpus:
 
 
 def test_every_number_comes_out_as_it_went_in(nvml: StandIn):
-    nvml.says(gpu0_fan=30, gpu0_throttle=4, gpu0_xids="48")
+    nvml.says(gpu0_fan=30, gpu0_throttle=4, gpu0_xids="48", gpu0_retired=3)
 
     assert gpus().collect() == {
         "gpu0_lost": 0.0,
@@ -61,6 +71,7 @@ def test_every_number_comes_out_as_it_went_in(nvml: StandIn):
         "gpu0_memory_total_bytes": 40.0 * GIB,
         "gpu0_memory_others_bytes": 0.0,
         "gpu0_other_pid": 0.0,
+        "gpu0_others_busy_fraction": 0.0,
         "gpu0_busy_fraction": pytest.approx(0.93),
         "gpu0_memory_busy_fraction": pytest.approx(0.41),
         "gpu0_temperature_celsius": 61.0,
@@ -74,8 +85,12 @@ def test_every_number_comes_out_as_it_went_in(nvml: StandIn):
         "gpu0_fan_fraction": pytest.approx(0.3),
         "gpu0_performance_state": 0.0,
         "gpu0_ecc_uncorrected_errors": 0.0,
+        "gpu0_ecc_corrected_errors": 7.0,
         "gpu0_ecc_lifetime_errors": 2.0,
+        "gpu0_remapped_rows": 1.0,
+        "gpu0_remap_pending": 0.0,
         "gpu0_remap_failed": 0.0,
+        "gpu0_retired_pages": 3.0,
         "gpu0_pcie_replays": 5.0,
         "gpu0_xid": 48.0,
         "gpu0_xid_events": 1.0,
@@ -83,12 +98,42 @@ def test_every_number_comes_out_as_it_went_in(nvml: StandIn):
 
 
 def test_driver_and_card_are_told_once(nvml: StandIn):
+    nvml.says(gpu0_retired=0, gpu0_fan=30, **LINKED)
+
     assert gpus().settings == {
         "gpu.driver": "550.54.15",
         "gpu.cuda": "12.4",
         "gpu.0.name": "NVIDIA A100-SXM4-40GB",
         "gpu.0.uuid": "GPU-11111111-aaaa",
     }
+
+
+def test_links_to_other_cards(nvml: StandIn):
+    nvml.says(**LINKED)
+
+    reading = gpus().collect()
+
+    assert {k: v for k, v in reading.items() if "nvlink" in k} == {
+        "gpu0_nvlink_links_up": 11.0,
+        "gpu0_nvlink_received_bytes": 3.0 * 1024,
+        "gpu0_nvlink_sent_bytes": 2.0 * 1024,
+        "gpu0_nvlink_errors": 4.0,
+    }
+
+
+def test_traffic_on_the_bus_comes_later_and_rarely(nvml: StandIn):
+    collector = gpus()
+    began = [collector.collect()]
+
+    traffic = wait_until(lambda: told(collector, "pcie_received_bytes_per_second"))
+
+    assert "gpu0_pcie_sent_bytes_per_second" not in began[0]
+    assert traffic == 8e6
+    assert told(collector, "pcie_received_bytes_per_second") is None
+
+
+def told(collector: NvidiaGpus, name: str) -> float | None:
+    return collector.collect().get(f"gpu0_{name}")
 
 
 def test_values_change_over_time(nvml: StandIn):
@@ -118,6 +163,24 @@ def test_what_a_card_cannot_or_may_not_tell_is_left_out(nvml: StandIn, answer):
     assert "gpu0_xid_events" not in reading
     assert "gpu0_ecc_uncorrected_errors" not in reading
     assert reading["gpu0_temperature_celsius"] == 61.0
+
+
+@pytest.mark.parametrize(
+    ("answer", "name"), [(None, "not_supported"), ("!4", "not_permitted")]
+)
+def test_what_is_missing_is_named(nvml: StandIn, answer, name: str):
+    nvml.says(gpu0_retired=0, gpu0_busy=answer, gpu0_fan=answer, **LINKED)
+
+    assert gpus().settings[f"gpu.0.{name}"] == "busy, fan"
+
+
+def test_what_a_card_does_not_have_costs_no_columns(nvml: StandIn):
+    nvml.says(gpu0_ecc=None)
+
+    columns = gpus().columns
+
+    assert not [name for name in columns if "nvlink" in name or "ecc" in name]
+    assert "gpu0_fan_fraction" in columns
 
 
 def test_several_xids_at_once_are_told_one_by_one(nvml: StandIn):
@@ -213,6 +276,29 @@ class TestWhoElseHoldsMemory:
         assert found["gpu0_memory_others_bytes"] == 3.0 * GIB
         assert found["gpu0_other_pid"] == other
 
+    def test_it_is_named_once(self, nvml: StandIn, family: tuple[int, int]):
+        trainer, child = family
+        nvml.says(gpu0_processes=f"{trainer}:1000,{child}:5,{os.getpid()}:{GIB}")
+        collector = NvidiaGpus(Watched(pid=trainer))
+        collector.collect()
+
+        (fact,) = collector.news(7.0, 3)
+
+        assert (fact.gpu, fact.pid, fact.memory_bytes) == (0, os.getpid(), GIB)
+        assert fact.name == name_of(Path("/proc"), os.getpid())
+        assert fact.name
+        collector.collect()
+        assert collector.news(8.0, 4) == []
+
+    def test_how_busy_they_keep_it(self, nvml: StandIn, family: tuple[int, int]):
+        trainer, child = family
+        busy = f"{trainer}:50,{child}:10,{os.getpid()}:30"
+        nvml.says(gpu0_process_busy=busy)
+
+        found = NvidiaGpus(Watched(pid=trainer)).collect()
+
+        assert found["gpu0_others_busy_fraction"] == pytest.approx(0.3)
+
     def test_a_child_of_the_training_is_no_other(
         self, nvml: StandIn, family: tuple[int, int]
     ):
@@ -235,6 +321,30 @@ class TestWhoElseHoldsMemory:
         assert gpus().collect()["gpu0_memory_others_bytes"] == 0.0
 
 
+@pytest.mark.parametrize(
+    ("comm", "words", "name"),
+    [
+        ("Xorg", ["/usr/bin/Xorg", ":0"], "Xorg"),
+        ("python3", ["python3", "/home/a/train.py", "--key=x"], "python3 train.py"),
+        ("python3", ["python3", "-u", "-O", "train.py"], "python3 train.py"),
+        (
+            "python",
+            ["python", "-m", "ipykernel_launcher"],
+            "python -m ipykernel_launcher",
+        ),
+        ("python", ["python", "-c", "secret()"], "python"),
+        ("python", ["python", "--key=x", "train.py"], "python"),
+        ("python", [], "python"),
+    ],
+)
+def test_names_of_programs_have_no_arguments(tmp_path: Path, comm, words, name):
+    (tmp_path / "7").mkdir()
+    (tmp_path / "7/comm").write_text(f"{comm}\n")
+    (tmp_path / "7/cmdline").write_text("\0".join([*words, ""]))
+
+    assert name_of(tmp_path, 7) == name
+
+
 class TestWhichAreVisible:
     @pytest.mark.parametrize(
         ("setting", "uuids"),
@@ -254,7 +364,8 @@ class TestWhichAreVisible:
 
         found = [v for k, v in collector.settings.items() if k.endswith("uuid")]
         assert found == uuids
-        assert len(collector.columns) == 24 * len(uuids)
+        lost = [name for name in collector.columns if name.endswith("_lost")]
+        assert lost == [f"gpu{place}_lost" for place in range(len(uuids))]
 
     @pytest.mark.parametrize("setting", ["", "-1", "9", "0,0", "GPU-", "none"])
     def test_none(self, nvml: StandIn, setting: str):
@@ -295,14 +406,58 @@ class TestNoGpu:
         with pytest.raises(SourceUnavailable, match="Insufficient Permissions"):
             gpus()
 
-    def test_another_makers_has_no_collector(self, nvml: StandIn, tmp_path: Path):
+    @pytest.mark.parametrize(
+        ("path", "maker"),
+        [("dev/kfd", "AMD"), ("dev/accel0", "TPU"), ("dev/vfio/0", "TPU")],
+    )
+    def test_another_makers_has_no_collector(
+        self, nvml: StandIn, tmp_path: Path, path: str, maker: str
+    ):
         nvml.says(init="!9")
         (tmp_path / "proc").mkdir()
-        (tmp_path / "dev").mkdir()
-        (tmp_path / "dev/kfd").touch()
+        file = tmp_path / path
+        file.parent.mkdir(parents=True)
+        file.touch()
 
-        with pytest.raises(SourceUnavailable, match=r"no collector .*AMD"):
+        with pytest.raises(SourceUnavailable, match=rf"no collector .*{maker}"):
             NvidiaGpus(Watched(pid=NOT_US, root=tmp_path))
+
+    def test_a_mac(self, tmp_path: Path):
+        (tmp_path / "System/Library/Frameworks/Metal.framework").mkdir(parents=True)
+
+        with pytest.raises(SourceUnavailable, match=r"no collector .*Mac"):
+            NvidiaGpus(Watched(pid=NOT_US, root=tmp_path))
+
+    @pytest.mark.parametrize(
+        ("changes", "visible", "found"),
+        [
+            ({}, None, GpuCheck(("NVIDIA A100-SXM4-40GB",))),
+            ({"init": "!9"}, None, GpuCheck(why_not="no NVIDIA GPU")),
+            (
+                {"init": "!4"},
+                None,
+                GpuCheck(why_not="NVIDIA's driver refused: Insufficient Permissions"),
+            ),
+            (
+                {},
+                "",
+                GpuCheck(
+                    why_not="the training may see none: CUDA_VISIBLE_DEVICES is ''"
+                ),
+            ),
+            (
+                {"gpu0_memory_total": "!999"},
+                None,
+                GpuCheck(why_not="NVIDIA's driver failed: Unknown Error"),
+            ),
+        ],
+    )
+    def test_it_can_be_checked_beforehand(
+        self, nvml: StandIn, changes, visible: str | None, found: GpuCheck
+    ):
+        nvml.says(**changes)
+
+        assert check_gpus(visible) == found
 
     def test_the_process_that_trains_never_asks(self, nvml: StandIn):
         with pytest.raises(SourceUnavailable, match="only asked by the watcher"):

@@ -30,10 +30,15 @@ HEALTHY = {
     "0.throttle": 0,
     "0.state": 0,
     "0.ecc": 0,
+    "0.ecc_corrected": 7,
     "0.ecc_lifetime": 2,
+    "0.remapped": 1,
     "0.remap_failed": 0,
     "0.replays": 5,
+    "0.pcie_received": 8_000,
+    "0.pcie_sent": 2_000,
     "0.processes": "",
+    "0.process_busy": "",
     "0.xids": "",
 }
 

@@ -201,11 +201,56 @@ int nvmlDeviceGetCurrentClocksThrottleReasons(Device *device, unsigned long long
 int nvmlDeviceGetFanSpeed(Device *device, unsigned *percent) { return ask_int(device, "fan", percent); }
 int nvmlDeviceGetPerformanceState(Device *device, unsigned *state) { return ask_int(device, "state", state); }
 int nvmlDeviceGetTotalEccErrors(Device *device, unsigned kind, unsigned counter, unsigned long long *count) {
+  if (kind == 0) return counter ? INVALID : ask(device, "ecc_corrected", count);
   return kind == 1 ? ask(device, counter ? "ecc_lifetime" : "ecc", count) : INVALID;
 }
 int nvmlDeviceGetRemappedRows(Device *device, unsigned *fixed, unsigned *broken, unsigned *pending, unsigned *failed) {
-  *fixed = *broken = *pending = 0;
+  if (ask_int(device, "remapped", fixed)) *fixed = 0;
+  if (ask_int(device, "remap_pending", pending)) *pending = 0;
+  *broken = 0;
   return ask_int(device, "remap_failed", failed);
+}
+/* `0.retired=3`: all of them for double errors. */
+int nvmlDeviceGetRetiredPages(Device *device, unsigned cause, unsigned *room, unsigned long long *pages) {
+  unsigned count = 0, had = *room;
+  int error = ask_int(device, "retired", &count);
+  if (error) return error;
+  if (cause != 1) count = 0;
+  *room = count;
+  if (!pages || had < count) return count ? SMALL : SUCCESS;
+  for (unsigned page = 0; page < count; page++) pages[page] = 4096ULL * (page + 1);
+  return SUCCESS;
+}
+/* As long as the real one counts. */
+int nvmlDeviceGetPcieThroughput(Device *device, unsigned way, unsigned *kilobytes) {
+  int error = ask_int(device, way == 0 ? "pcie_sent" : way == 1 ? "pcie_received" : "other", kilobytes);
+  if (!error) usleep(20000);
+  return error;
+}
+int nvmlDeviceGetNvLinkState(Device *device, unsigned link, unsigned *active) {
+  unsigned up = 0;
+  int error = ask_int(device, "nvlink_up", &up);
+  *active = link < up;
+  return error;
+}
+
+typedef union { double d; unsigned ui; unsigned long long ull; } Value;
+typedef struct { unsigned field, scope; long long timestamp, latency; unsigned type; int error; Value value; } Field;
+
+int nvmlDeviceGetFieldValues(Device *device, int count, Field *fields) {
+  for (int place = 0; place < count; place++) {
+    Field *one = &fields[place];
+    unsigned every = 0xFFFFFFFFU;
+    one->type = 3;
+    switch (one->field) {
+      case 91: one->type = 1; one->error = ask_int(device, "nvlink_links", &one->value.ui); break;
+      case 138: one->error = one->scope == every ? ask(device, "nvlink_sent", &one->value.ull) : INVALID; break;
+      case 139: one->error = one->scope == every ? ask(device, "nvlink_received", &one->value.ull) : INVALID; break;
+      case 52: one->error = ask(device, "nvlink_replays", &one->value.ull); break;
+      default: one->error = NOT_SUPPORTED;
+    }
+  }
+  return SUCCESS;
 }
 int nvmlDeviceGetPcieReplayCounter(Device *device, unsigned *count) { return ask_int(device, "replays", count); }
 
@@ -225,6 +270,26 @@ int nvmlDeviceGetComputeRunningProcesses_v3(Device *device, unsigned *room, Proc
     found[count].instance = found[count].compute = ~0U;
   }
   error = count > *room ? SMALL : SUCCESS;
+  *room = count;
+  return error;
+}
+
+typedef struct { unsigned pid; unsigned long long time; unsigned sm, memory, encoder, decoder; } Busy;
+
+/* `0.process_busy=17:40,18:5`: in percent, told anew at each call. */
+int nvmlDeviceGetProcessUtilization(Device *device, Busy *found, unsigned *room, unsigned long long since) {
+  char text[512], *rest, *word;
+  unsigned count = 0;
+  int error = ask_text(device, "process_busy", text, sizeof text);
+  if (error) return error;
+  for (word = strtok_r(text, ",", &rest); word; word = strtok_r(NULL, ",", &rest), count++) {
+    if (!found || count >= *room) continue;
+    memset(&found[count], 0, sizeof found[count]);
+    found[count].pid = (unsigned)atoi(word);
+    found[count].time = since + 1;
+    found[count].sm = (unsigned)atoi(strchr(word, ':') + 1);
+  }
+  error = !count ? NOT_FOUND : found ? SUCCESS : SMALL;
   *room = count;
   return error;
 }

@@ -5,6 +5,7 @@ import sys
 from typing import Any
 
 from tb_health_plugin.recording.fitting.fit import Fit
+from tb_health_plugin.recording.fitting.gpu_memory import gpu_settings
 from tb_health_plugin.recording.fitting.plain_text import LONGEST, attribute, plain
 
 _GIVEN_AS_VALUE = (
@@ -78,5 +79,5 @@ def _tensorflow() -> dict[str, str | None]:
     return {
         "threads.intra_op": str(threading.get_intra_op_parallelism_threads()),
         "threads.inter_op": str(threading.get_inter_op_parallelism_threads()),
-        "gpus": str(len(tf.config.get_visible_devices("GPU"))),
+        **gpu_settings(tf),
     }

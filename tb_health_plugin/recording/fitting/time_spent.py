@@ -7,8 +7,10 @@ from typing import Any
 
 from tb_health_plugin.events import facts
 from tb_health_plugin.recording.fitting.fit import Fit, Spent
+from tb_health_plugin.recording.fitting.gpu_memory import GpuMemory
 
 _WHAT = "where the time goes"
+_GPU_MEMORY = "TensorFlow's use of GPU memory"
 # Fine enough to see a change within a minute, coarse enough to keep for days.
 PERIOD_SECONDS = 5.0
 # An epoch gets a stretch of its own, unless epochs are shorter than this.
@@ -40,8 +42,11 @@ class TimeSpent:
         self._began_at = time.monotonic()
         self._first_step = 0
         self._collecting_since: float | None = None
+        self._gpu_memory: GpuMemory | None = None
 
     def begin(self) -> None:
+        self._gpu_memory = GpuMemory(self._fit)
+        self._tell_memory(at_once=True)
         self._first_step = self._fit.recorder.progress.step
         self._fit.spent.since = time.time()
         self._began_at = time.monotonic()
@@ -53,12 +58,14 @@ class TimeSpent:
             self._is_on = False
             gc.callbacks.remove(self._collecting)
             self._tell()
+            self._tell_memory(at_once=True)
 
     def tick(self, *, epoch_ended: bool = False) -> None:
         """The training went on; tells a stretch if it is time to."""
         due = SHORTEST_SECONDS if epoch_ended else PERIOD_SECONDS
         if self._is_on and time.monotonic() - self._began_at >= due:
             self._tell()
+            self._tell_memory()
 
     def _tell(self) -> None:
         with self._lock, self._fit.guard.protect(_WHAT):
@@ -86,6 +93,11 @@ class TimeSpent:
                     **{name: getattr(spent, name) for name in _MAYBE},
                 )
             )
+
+    def _tell_memory(self, *, at_once: bool = False) -> None:
+        with self._lock, self._fit.guard.protect(_GPU_MEMORY):
+            if self._gpu_memory is not None:
+                self._gpu_memory.tell(now=time.monotonic(), at_once=at_once)
 
     def _collecting(self, phase: str, info: dict[str, Any]) -> None:
         """Python's garbage collector begins or ends."""
