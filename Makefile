@@ -10,7 +10,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo cases test check lint fast frontend frontend-check bench build proto format clean
+.PHONY: help env demo cases test check lint fast frontend frontend-check bench torture build proto format clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +47,9 @@ frontend-check: $(NODE_READY)
 
 bench: $(READY) ## Measure what recording and reading cost
 	$(BIN)/python -m bench
+
+torture: $(READY) ## Try to break it for a while (MINUTES=5)
+	$(BIN)/python -m tests.torture --minutes $(or $(MINUTES),5)
 
 build: $(READY) ## Build the wheel into dist/
 	$(BIN)/python -m build --wheel

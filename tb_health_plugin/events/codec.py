@@ -5,7 +5,6 @@ do both ways of reading: our own files and TensorBoard's data provider.
 """
 
 import dataclasses
-import math
 import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -65,6 +64,15 @@ class DamagedRecord(UnknownRecord):
     """One of our tags, but not one of our messages."""
 
 
+# The year 33658. What is later is damage, and arithmetic with it may overflow.
+LATEST_TIME = 1e12
+
+
+def is_time(wall_time: float) -> bool:
+    """True for seconds since the epoch; false for NaN, infinity and nonsense."""
+    return 0.0 <= wall_time <= LATEST_TIME
+
+
 def check_wall_time(wall_time: float) -> float:
     """Makes sure that a time is one.
 
@@ -72,7 +80,7 @@ def check_wall_time(wall_time: float) -> float:
         ValueError: It is NaN, infinite or negative. TensorBoard's loaders stop
             reading a file at such an event.
     """
-    if not math.isfinite(wall_time) or wall_time < 0:
+    if not is_time(wall_time):
         raise ValueError(
             f"wall_time={wall_time!r} is not a time: expected seconds since the epoch"
         )
@@ -187,17 +195,23 @@ def decode_value(value: Summary.Value, wall_time: float, step: int) -> facts.Fac
     Raises:
         UnknownRecord: It is not ours, of a later format, or damaged.
     """
+    if not is_time(wall_time):
+        raise DamagedRecord(f"{value.tag}: {wall_time!r} is not a time")
     content = value.metadata.plugin_data.content
     if value.tensor.dtype == DT_STRING and len(value.tensor.string_val) == 1:
         return decode_fact(
             value.tag, content, value.tensor.string_val[0], wall_time, step
         )
     if value.tensor.dtype == DT_DOUBLE:
-        numbers = struct.unpack(
-            f"<{len(value.tensor.tensor_content) // 8}d", value.tensor.tensor_content
-        )
+        numbers = _doubles(value.tag, value.tensor.tensor_content)
         return decode_sample(value.tag, content, numbers, wall_time, step)
     raise UnknownRecord(value.tag)
+
+
+def _doubles(tag: str, data: bytes) -> tuple[float, ...]:
+    if len(data) % 8:
+        raise DamagedRecord(f"{tag}: {len(data)} bytes are no whole numbers")
+    return struct.unpack(f"<{len(data) // 8}d", data)
 
 
 def decode_fact(

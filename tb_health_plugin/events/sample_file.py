@@ -91,4 +91,7 @@ def parse_head(data: bytes) -> tuple[tuple[str, ...], float]:
     """
     head: Any = codec.parse("SamplesStarted", data)
     codec.check_version(head)
-    return tuple(column.name for column in head.layout.columns), head.period_seconds
+    columns = tuple(column.name for column in head.layout.columns)
+    if not columns or not codec.is_time(head.period_seconds):
+        raise codec.DamagedRecord("the head of the samples names no columns")
+    return columns, head.period_seconds

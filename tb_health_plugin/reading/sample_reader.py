@@ -105,7 +105,7 @@ class SampleReader:
         at = HEADER.size + self._shape.values_at
         width = 8 * len(self._columns)
         values = rows[:, at : at + width].copy().view("<f8")
-        usable = np.isfinite(times)
+        usable = (times >= 0) & (times <= codec.LATEST_TIME)
         by_column = {TIME: times[usable]}
         for index, name in enumerate(self._columns):
             by_column[name] = values[usable, index]
@@ -126,7 +126,9 @@ class SampleReader:
             return
         for value in event.summary.value:
             if value.tag == tags.SAMPLES_STARTED and self._shape is None:
-                self._begin(value.tensor.string_val[0])
+                self._begin(b"".join(value.tensor.string_val[:1]))
+            elif not codec.is_time(event.wall_time):
+                self._scan.damaged += 1
             elif value.tag == tags.SAMPLES and self._shape is not None:
                 content = value.tensor.tensor_content
                 if len(content) == 8 * len(self._columns):

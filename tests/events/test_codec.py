@@ -163,6 +163,24 @@ class TestWhatIsNotOursToRead:
         assert codec.decode_value(value, 1.0, 0) == facts.Incident(wall_time=1.0)
 
 
+@pytest.mark.parametrize("wall_time", [math.nan, math.inf, -1.0, 1e300])
+def test_a_fact_at_a_time_that_is_none_is_damaged(wall_time: float):
+    (value,) = codec.fact_summary(facts.Incident(wall_time=1.0)).value
+
+    with pytest.raises(codec.DamagedRecord, match="is not a time"):
+        codec.decode_value(value, wall_time, 0)
+
+
+def test_numbers_that_were_cut_off_are_damaged():
+    (value,) = codec.fact_summary(facts.Incident(wall_time=1.0)).value
+    value.tensor.dtype = codec.DT_DOUBLE
+    value.tensor.tensor_content = bytes(15)
+    del value.tensor.string_val[:]
+
+    with pytest.raises(codec.DamagedRecord, match="15 bytes"):
+        codec.decode_value(value, 1.0, 0)
+
+
 @pytest.mark.parametrize("wall_time", [math.nan, math.inf, -1.0])
 def test_a_time_that_is_none_is_refused(wall_time: float):
     with pytest.raises(ValueError, match=f"wall_time={wall_time!r} is not a time"):
