@@ -16,6 +16,7 @@ from tensorboard.compat.proto.types_pb2 import DT_DOUBLE, DT_STRING
 
 from tb_health_plugin.events import facts, tags
 from tb_health_plugin.events.messages import message_class
+from tb_health_plugin.events.private_text import masked, masked_setting
 
 # The proto of `DATA_CLASS_TENSOR` in `SummaryMetadata.DataClass`.
 _DATA_CLASS_TENSOR = 2
@@ -161,7 +162,7 @@ def _to_message(fact: Any) -> Message:
             continue
         if isinstance(value, Mapping):
             for key, item in value.items():
-                getattr(message, field.name)[_text(key)] = _text(item)
+                getattr(message, field.name)[_text(key)] = _setting(key, item)
         elif isinstance(value, tuple):
             is_message = dataclasses.is_dataclass(field.metadata["of"])
             items = map(_to_message if is_message else _text, value)
@@ -178,7 +179,11 @@ def _text(value: Any) -> Any:
     if len(value) > LONGEST_TEXT:
         cut = len(value) - LONGEST_TEXT
         value = f"{value[:LONGEST_TEXT]} … ({cut:,} more characters)"
-    return value.encode("utf-8", "replace").decode("utf-8")
+    return masked(value).encode("utf-8", "replace").decode("utf-8")
+
+
+def _setting(name: str, value: Any) -> Any:
+    return _text(masked_setting(name, value) if isinstance(value, str) else value)
 
 
 def _message_fields(kind: type) -> list["dataclasses.Field[Any]"]:
