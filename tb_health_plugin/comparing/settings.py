@@ -25,6 +25,8 @@ def settings_of(attempt: Attempt) -> dict[str, str]:
     """Everything that was set: the process, and its last training above it."""
     start, begun = attempt.start, attempt.last(facts.TrainingStarted)
     found = dict(start.settings) if start else {}
+    # Another one for every start: it is no setting that somebody chose.
+    found.pop("worker.job", None)
     if start and start.program:
         found["program"] = start.program
     if begun:

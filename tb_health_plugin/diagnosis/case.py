@@ -3,9 +3,9 @@
 import functools
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from tb_health_plugin.diagnosis.moments import stopped_at
 from tb_health_plugin.diagnosis.verdict import Moment, Story
@@ -13,6 +13,10 @@ from tb_health_plugin.events import facts
 from tb_health_plugin.reading.liveness import Life
 from tb_health_plugin.reading.run_history import Attempt
 from tb_health_plugin.reading.table import Array, Table, measured
+
+if TYPE_CHECKING:
+    # It is made from trainings, so it imports this module.
+    from tb_health_plugin.diagnosis.pace import Pace
 
 F = TypeVar("F", bound=facts.Fact)
 
@@ -90,9 +94,18 @@ class Case:
         attempt: The record.
         life: Whether its process lives.
         story: How it stands or ended, before any rule has spoken.
+        team: What it and the workers that train with it spend their time on, by
+            attempt; empty if it is alone.
     """
 
-    def __init__(self, attempt: Attempt, life: Life, story: Story) -> None:
+    def __init__(
+        self,
+        attempt: Attempt,
+        life: Life,
+        story: Story,
+        team: "Mapping[str, Pace] | None" = None,
+    ) -> None:
+        self.team: Mapping[str, Pace] = team or {}
         self.attempt = attempt
         self.life = life
         self.story = story
@@ -112,7 +125,7 @@ class Case:
 
     @functools.cached_property
     def trainings(self) -> tuple[Training, ...]:
-        return tuple(_trainings(self.attempt))
+        return trainings_of(self.attempt)
 
     @property
     def training(self) -> Training | None:
@@ -142,6 +155,11 @@ class Case:
 
 def finite(values: Sequence[float]) -> list[float]:
     return [value for value in values if math.isfinite(value)]
+
+
+def trainings_of(attempt: Attempt) -> tuple[Training, ...]:
+    """All trainings of an attempt, in order."""
+    return tuple(_trainings(attempt))
 
 
 def _trainings(attempt: Attempt) -> Iterator[Training]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from tb_health_plugin.diagnosis import story
 from tb_health_plugin.diagnosis.case import Case
+from tb_health_plugin.diagnosis.pace import Team
 from tb_health_plugin.diagnosis.rule import Rule
 from tb_health_plugin.diagnosis.rules import all_rules
 from tb_health_plugin.diagnosis.verdict import NotMeasured, Story, Verdict
@@ -21,16 +22,23 @@ _CONFIDENCES = ("proven", "likely", "possible")
 _LONGEST_CHAIN = 8
 
 
-def judge(attempt: Attempt, life: Life, rules: Sequence[Rule] | None = None) -> Story:
+def judge(
+    attempt: Attempt,
+    life: Life,
+    rules: Sequence[Rule] | None = None,
+    *,
+    team: Team | None = None,
+) -> Story:
     """The story of one attempt, with the root cause of what went wrong in it.
 
     Args:
         attempt: Its record.
         life: Whether its process lives.
         rules: The rules to ask; all of them by default.
+        team: What the workers that train together spend their time on.
     """
     told = story.tell(attempt, life)
-    case = Case(attempt, life, told)
+    case = Case(attempt, life, told, team)
     found: list[Verdict] = []
     missing: list[NotMeasured] = []
     for rule in all_rules() if rules is None else rules:

@@ -1,27 +1,34 @@
-"""Which task of a cluster a process is, as far as it was recorded."""
+"""Which of several workers a process is, and whether they go in step."""
 
-import re
-
+from tb_health_plugin.events import facts
 from tb_health_plugin.reading.run_history import Attempt
+from tb_health_plugin.reading.workers import worker_of
 
-# As `recording` words TF_CONFIG: "task worker 0, cluster worker 2, ps 1".
-_CONFIG = re.compile(r"task (\w+) (\d+), cluster (.*)")
+# What joins all workers in every step, whatever else the program does.
+_IN_STEP = ("Horovod", "torchrun", "Ray Train", "Kubeflow")
 
 
 def own_task(attempt: Attempt) -> str | None:
     """As in "worker 0"; None if the process is not one of several."""
-    found = _config(attempt)
-    return f"{found[1]} {found[2]}" if found and tasks(attempt) > 1 else None
+    worker = worker_of(attempt)
+    return worker.name if worker and worker.size > 1 else None
 
 
 def tasks(attempt: Attempt) -> int:
-    """Tasks of the cluster; 0 if there is none."""
-    found = _config(attempt)
-    if not found:
-        return 0
-    return sum(int(count) for count in re.findall(r"\w+ (\d+)", found[3]))
+    """How many processes train together; 0 if it is alone."""
+    worker = worker_of(attempt)
+    return worker.size if worker else 0
 
 
-def _config(attempt: Attempt) -> re.Match[str] | None:
-    settings = attempt.start.settings if attempt.start else {}
-    return _CONFIG.match(settings.get("env.TF_CONFIG", ""))
+def goes_in_step(attempt: Attempt) -> bool:
+    """Every step waits for all workers, as far as the record tells."""
+    begun = attempt.last(facts.TrainingStarted)
+    strategy = (begun.settings.get("strategy") or "") if begun else ""
+    if strategy:
+        return "MultiWorker" in strategy
+    worker = worker_of(attempt)
+    if worker is None:
+        return False
+    # Without a word of the strategy: one with parameter servers does not wait.
+    told = attempt.start.settings.get("env.TF_CONFIG", "") if attempt.start else ""
+    return worker.by in _IN_STEP or (worker.by == "TF_CONFIG" and ", ps " not in told)

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from tb_health_plugin.diagnosis.endings import name_of
-from tb_health_plugin.diagnosis.peers import tasks
+from tb_health_plugin.diagnosis.peers import goes_in_step
 from tb_health_plugin.diagnosis.silence import IDLE
 from tb_health_plugin.diagnosis.verdict import Confidence, Evidence, Fix, Moment
 from tb_health_plugin.events import facts
@@ -138,7 +138,7 @@ def cause_of(attempt: Attempt, stall: facts.Stalled) -> Cause:
             (Evidence(text=_child(dead), at=Moment(wall_time=dead.wall_time)),),
         )
     is_idle = (stall.cpu_fraction or 0.0) < _WORKS
-    if waits_for in ("unknown", "lock") and is_idle and _is_distributed(attempt):
+    if waits_for in ("unknown", "lock") and is_idle and goes_in_step(attempt):
         return Cause(
             "peer_lost",
             "Worker lost",
@@ -255,12 +255,6 @@ def _child(dead: facts.ChildEnded) -> str:
     name = f" ({dead.name})" if dead.name else ""
     by = f" of {name_of(dead.signal)}" if dead.signal else ""
     return f"Its process {dead.pid}{name} died{by} and was not replaced."
-
-
-def _is_distributed(attempt: Attempt) -> bool:
-    begun = attempt.last(facts.TrainingStarted)
-    strategy = (begun.settings.get("strategy") or "") if begun else ""
-    return tasks(attempt) > 1 or "MultiWorker" in strategy
 
 
 def _confidence(waits_for: str) -> Confidence:

@@ -21,6 +21,11 @@ PROCESS = {
     "gpu.*.not_permitted": "What the driver does not tell this user.",
     "env.KUBERNETES": '"True" if a cluster of that kind runs the process.',
     "env.TF_CONFIG": "Type and index of the task, and tasks per type.",
+    "worker.by": "Who says that it is one of several: TF_CONFIG, or a launcher.",
+    "worker.role": 'What it is among them: "worker", "chief", "ps", …',
+    "worker.rank": "Its number among those of this role, counted from 0.",
+    "worker.size": "How many there are, all roles together.",
+    "worker.job": "Fingerprint of what all of one start share: addresses, job ids.",
 }
 
 # Of `TrainingStarted`: one call of `fit`, or one loop.

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from tb_health_plugin.events import facts
 from tb_health_plugin.reading.table import TIME, Table
+from tb_health_plugin.reading.workers import Start, starts
 
 F = TypeVar("F", bound=facts.Fact)
 
@@ -92,6 +93,10 @@ class Attempt:
 class RunHistory:
     """The attempts of one run, oldest first.
 
+    Attributes:
+        attempts: One per process, whether it came after the others or with them.
+        starts: The same, those that trained together taken together.
+
     Args:
         run: Its name.
         attempts: What our recorder left.
@@ -110,7 +115,18 @@ class RunHistory:
         self.summaries = list(summaries)
         if not self.attempts:
             self.attempts, self.summaries = self.summaries, []
+        self.starts: tuple[Start, ...] = starts(self.attempts)
+        self._speaker: Attempt | None = None
+
+    def spoken_for_by(self, attempt: Attempt) -> "RunHistory":
+        """The same history, with another worker of its last start as `latest`."""
+        other = RunHistory(self.run, self.attempts, self.summaries)
+        other._speaker = attempt
+        return other
 
     @property
     def latest(self) -> Attempt | None:
-        return self.attempts[-1] if self.attempts else None
+        """The attempt that speaks for the run: of several workers one."""
+        if self._speaker is not None:
+            return self._speaker
+        return self.starts[-1].lead if self.starts else None

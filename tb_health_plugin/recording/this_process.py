@@ -11,6 +11,7 @@ from typing import Any
 
 from tb_health_plugin.recording.environment import environment_settings
 from tb_health_plugin.recording.git_commit import git_commit
+from tb_health_plugin.recording.worker import worker_settings
 
 # The 22nd field of /proc/<pid>/stat, counted behind the name in brackets.
 _START_TICKS = 19
@@ -97,7 +98,7 @@ def settings() -> dict[str, str]:
     commit = git_commit(_program_directory())
     if commit is not None:
         found["git_commit"] = commit
-    return found | environment_settings(os.environ)
+    return found | environment_settings(os.environ) | worker_settings(os.environ)
 
 
 def _program_directory() -> Path:

@@ -1,0 +1,173 @@
+"""One worker drags all: the others wait for it in every step.
+
+What it means
+  Workers that train in step finish each step together, so all go at the pace of the
+  slowest. This one spends much of its time on something of its own, and the others
+  do not.
+
+How we know
+  Every worker records what its own time goes into: waiting for its batches, its
+  callbacks, its CPU quota, its machine's memory and disks. One stands out by far; the
+  others spend that time inside of the step, where they wait for it.
+
+What it is mistaken for
+  A training that is slow everywhere: then all workers wait alike, and the rule for
+  that cause says so. A strategy with parameter servers: there nobody waits.
+
+What to do
+  Help that one worker: its data, its share of the machine, its callbacks. Its own
+  page of findings says more.
+"""
+
+import statistics
+from dataclasses import dataclass
+
+from tb_health_plugin.diagnosis.case import Case
+from tb_health_plugin.diagnosis.pace import Pace
+from tb_health_plugin.diagnosis.peers import goes_in_step, own_task
+from tb_health_plugin.diagnosis.rule import Rule
+from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Verdict
+
+# At least this much more of its time than the others: a third of the pace of all.
+LEAST_SHARE = 0.3
+# The others spend less than this part of it; else it is no matter of one worker.
+OF_IT = 0.5
+# So many of a large team may be as slow; they are stragglers, too.
+MOST_OTHERS = 0.1
+# Shorter trainings are all beginning.
+LEAST_STEPS = 10
+LEAST_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """One thing that can hold a single worker back."""
+
+    what: str
+    waits: str
+    lane: str
+    fix: Fix
+
+
+_KINDS = {
+    "data": _Kind(
+        "waiting for its own data",
+        "waits for its own data",
+        "data_wait",
+        Fix(
+            title="Make its data come as fast as that of the others",
+            why="Look at where it reads from, and whether its share of the files is "
+            "larger.",
+            code="dataset = dataset.prefetch(tf.data.AUTOTUNE)",
+        ),
+    ),
+    "cpu_quota": _Kind(
+        "stopped by its CPU quota",
+        "may not use the CPU it needs",
+        "cpu",
+        Fix(
+            title="Give it the same CPU limit as the others",
+            why="The kernel stops it again and again; the others are not stopped.",
+        ),
+    ),
+    "callbacks": _Kind(
+        "in its callbacks",
+        "is in its callbacks",
+        "throughput",
+        Fix(
+            title="Save and report less often, or on a thread of its own",
+            why="While this worker saves or reports, all others wait.",
+        ),
+    ),
+    "swap": _Kind(
+        "waiting for memory",
+        "waits for memory",
+        "host_memory",
+        Fix(
+            title="Give its machine more memory, or less to do",
+            why="It waits for memory, as when it swaps; the others do not.",
+        ),
+    ),
+    "disk": _Kind(
+        "waiting for its disks",
+        "waits for its disks",
+        "disk",
+        Fix(
+            title="Look at the disks of its machine",
+            why="All that runs there waits for them; the other machines do not.",
+        ),
+    ),
+}
+
+
+def judge(case: Case) -> Verdict | None:
+    """What holds this worker back far more than the others; the worst of it."""
+    own = case.team.get(case.attempt.id)
+    others = [pace for id, pace in case.team.items() if id != case.attempt.id]
+    if own is None or not others or not goes_in_step(case.attempt):
+        return None
+    if own.steps < LEAST_STEPS or own.seconds < LEAST_SECONDS:
+        return None
+    found = [
+        (share, kind, theirs)
+        for kind in _KINDS
+        for share, theirs in [_excess(own, others, kind)]
+        if share is not None
+    ]
+    if not found:
+        return None
+    share, kind, theirs = max(found)
+    return _verdict(case, share, kind, theirs, 1 + len(others))
+
+
+def _excess(own: Pace, others: list[Pace], kind: str) -> tuple[float | None, float]:
+    """Its share, if it stands out, and what is usual among the others."""
+    share: float | None = getattr(own, kind)
+    known = [s for s in (getattr(one, kind) for one in others) if s is not None]
+    if share is None or not known:
+        return None, 0.0
+    usual = statistics.median(known)
+    alike = sum(one > OF_IT * share for one in known)
+    stands_out = share - usual >= LEAST_SHARE and alike <= MOST_OTHERS * len(known)
+    return (share if stands_out else None), usual
+
+
+def _verdict(case: Case, share: float, kind: str, theirs: float, size: int) -> Verdict:
+    words, name = _KINDS[kind], own_task(case.attempt) or "this worker"
+    at = case.stopped_at
+    return Verdict(
+        id="straggler",
+        detail=kind,
+        severity="warning",
+        confidence="likely",
+        headline=f"{name[0].upper()}{name[1:]} holds all {size:,} back: it "
+        f"{words.waits} {share:.0%} of the time",
+        because="Workers in step wait for the slowest in every step, and no other one "
+        "spends its time so.",
+        cause_at=case.training.at(case.training.started) if case.training else at,
+        stopped_at=at,
+        place={"worker": name},
+        evidence=(
+            Evidence(
+                text=f"It spent {share:.0%} of its training {words.what}.",
+                lane=words.lane,
+                at=at,
+            ),
+            Evidence(text=f"The others spent {theirs:.0%} of theirs so.", at=at),
+        ),
+        fixes=(words.fix,),
+        chip="Straggler",
+        explains=_SAME.get(kind, ()),
+    )
+
+
+# What the same thing is called in a run with one worker.
+_SAME = {
+    "data": ("input_bound",),
+    "cpu_quota": ("cpu_limited", "slow_step"),
+    "callbacks": ("slow_callback",),
+    "swap": ("swap_thrash",),
+    "disk": ("disk_slow",),
+}
+
+RULE = Rule("straggler", judge)
