@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tb_health_plugin.diagnosis.as_json import Answer, answer
 from tb_health_plugin.diagnosis.engine import judge
+from tb_health_plugin.diagnosis.together import judge_start
 from tb_health_plugin.reading.library import Library
 from tb_health_plugin.reading.liveness import life_of
 from tb_health_plugin.reading.log_directory import Root
@@ -30,10 +31,13 @@ def diagnose(logdir: "str | os.PathLike[str]", run: str | None = None) -> Answer
         NotADirectoryError: `logdir` is none.
         NothingRecorded: No such run, or none with health data.
     """
-    history = find_run(logdir, run)
-    attempt = history.latest
-    assert attempt is not None
-    return answer(history, judge(attempt, life_of(attempt, time.time())))
+    history, now = find_run(logdir, run), time.time()
+    told = judge_start(
+        history.starts[-1],
+        lambda attempt, team: judge(attempt, life_of(attempt, now), team=team),
+        before=history.starts[-2] if len(history.starts) > 1 else None,
+    )
+    return answer(history.spoken_for_by(told.attempt), told.story, told)
 
 
 def find_run(logdir: "str | os.PathLike[str]", run: str | None = None) -> RunHistory:

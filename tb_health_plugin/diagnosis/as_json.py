@@ -9,6 +9,7 @@ from typing import TypedDict
 
 from tb_health_plugin.diagnosis.engine import ENGINE_VERSION
 from tb_health_plugin.diagnosis.moments import stopped_at
+from tb_health_plugin.diagnosis.together import StartStory, WorkerStory
 from tb_health_plugin.diagnosis.verdict import Moment, NotMeasured, Story, Verdict
 from tb_health_plugin.events import facts
 from tb_health_plugin.reading.run_history import Attempt, RunHistory
@@ -71,6 +72,31 @@ class NotMeasuredPayload(TypedDict):
     enable: str | None
 
 
+class WorkerPayload(TypedDict):
+    """One of several workers."""
+
+    name: str
+    part: str
+    attempt: str | None
+    host: str | None
+    pid: int | None
+    state: str | None
+    headline: str
+    cause: str | None
+    step: int | None
+    started_at: float | None
+    last_seen_at: float | None
+    clock_ahead_seconds: float | None
+
+
+class WorkersPayload(TypedDict):
+    """The workers that trained together."""
+
+    size: int
+    notes: list[str]
+    table: list[WorkerPayload]
+
+
 class Answer(TypedDict):
     """How a run stands, and why."""
 
@@ -87,10 +113,13 @@ class Answer(TypedDict):
     verdict: VerdictPayload
     findings: list[VerdictPayload]
     not_measured: list[NotMeasuredPayload]
+    workers: WorkersPayload | None
 
 
-def answer(history: RunHistory, story: Story) -> Answer:
-    """The answer for the latest attempt of a run."""
+def answer(
+    history: RunHistory, story: Story, start: StartStory | None = None
+) -> Answer:
+    """The answer for the latest attempt of a run, or for the workers of one start."""
     attempt = history.latest
     assert attempt is not None
     verdict = story.verdict
@@ -105,12 +134,44 @@ def answer(history: RunHistory, story: Story) -> Answer:
         "chip": story.chip,
         "headline": story.headline,
         "step": attempt.last_step,
-        "attempts": len(history.attempts),
+        "attempts": len(history.starts),
         "started_at": attempt.started_at,
         "last_seen_at": attempt.last_seen_at,
         "verdict": verdict_payload(verdict),
         "findings": [verdict_payload(one) for one in story.findings],
         "not_measured": not_measured(attempt, story),
+        "workers": workers_payload(start) if start else None,
+    }
+
+
+def workers_payload(start: StartStory) -> WorkersPayload | None:
+    """All workers of one start; None if it was alone."""
+    if not start.workers:
+        return None
+    return {
+        "size": start.size,
+        "notes": list(start.notes),
+        "table": [_worker(one) for one in start.workers],
+    }
+
+
+def _worker(worker: WorkerStory) -> WorkerPayload:
+    attempt, story = worker.attempt, worker.story
+    start = attempt.start if attempt else None
+    verdict = story.verdict if story else None
+    return {
+        "name": worker.name,
+        "part": worker.part,
+        "attempt": attempt.id if attempt else None,
+        "host": start.host if start else None,
+        "pid": start.pid if start else None,
+        "state": story.state if story else None,
+        "headline": story.headline if story else "It left no record here",
+        "cause": verdict.id if verdict else None,
+        "step": attempt.last_step if attempt else None,
+        "started_at": attempt.started_at if attempt else None,
+        "last_seen_at": attempt.last_seen_at if attempt else None,
+        "clock_ahead_seconds": worker.clock_ahead_seconds,
     }
 
 

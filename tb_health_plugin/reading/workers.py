@@ -124,7 +124,7 @@ class _Open:
     """A start that others may still belong to."""
 
     def __init__(self) -> None:
-        self._members: "dict[str, tuple[WorkerId | None, Attempt]]" = {}
+        self._members: dict[str, tuple[WorkerId | None, Attempt]] = {}
         self._seen_at = 0.0
 
     def takes(self, worker: WorkerId, attempt: "Attempt") -> bool:
@@ -137,7 +137,7 @@ class _Open:
         self._seen_at = max(self._seen_at, attempt.last_seen_at or 0.0)
 
     def close(self) -> Start:
-        members: "Sequence[tuple[WorkerId | None, Attempt]]" = sorted(
+        members: Sequence[tuple[WorkerId | None, Attempt]] = sorted(
             self._members.values(), key=lambda one: one[0].order if one[0] else ()
         )
         return Start(tuple(attempt for _, attempt in members))

@@ -86,7 +86,9 @@ def worker_settings(environment: Environment) -> dict[str, str]:
 def _from_tf_config(text: str) -> dict[str, str] | None:
     try:
         config: Any = json.loads(text) if text else {}
-        cluster = {str(role): list(config["cluster"][role]) for role in config["cluster"]}
+        cluster = {
+            str(role): list(config["cluster"][role]) for role in config["cluster"]
+        }
         role, rank = str(config["task"]["type"]), int(config["task"]["index"])
     except (ValueError, TypeError, KeyError, AttributeError):
         # None, or not what TensorFlow reads: it will say so itself.

@@ -3,7 +3,11 @@
 import math
 import os
 
-from tb_health_plugin.diagnosis.as_json import not_measured, verdict_payload
+from tb_health_plugin.diagnosis.as_json import (
+    not_measured,
+    verdict_payload,
+    workers_payload,
+)
 from tb_health_plugin.events import facts
 from tb_health_plugin.reading.downsample import downsample
 from tb_health_plugin.reading.run_history import Attempt, RunHistory
@@ -77,7 +81,7 @@ def run_row(told: ToldRun) -> payloads.RunRow:
         "data_wait_fraction": None,
         "gpu_busy_fraction": None,
         "marks": [],
-        "attempts": len(told.run.history.attempts),
+        "attempts": len(told.run.history.starts),
         "tensorboard_runs": list(told.run.tensorboard_runs),
     }
     if story is None or attempt is None:
@@ -107,6 +111,7 @@ def run_story(view: View, name: str) -> payloads.RunStory:
         "findings": [],
         "not_measured": [],
         "attempts": [],
+        "workers": None,
         "epochs": [],
         "incidents": [],
         "lanes": [],
@@ -121,6 +126,7 @@ def run_story(view: View, name: str) -> payloads.RunStory:
     ]
     answer["not_measured"] = not_measured(attempt, story)
     answer["attempts"] = _attempts(told)
+    answer["workers"] = workers_payload(told.start) if told.start else None
     # A loop without epochs tells its only one again and again: the last counts.
     epochs = {(e.training, e.epoch): e for e in attempt.all(facts.EpochEnded)}
     answer["epochs"] = [_epoch(epoch) for epoch in epochs.values()]
@@ -253,7 +259,8 @@ def _sum(table: Table, column: str) -> float:
 
 def _attempts(told: ToldRun) -> list[payloads.AttemptPayload]:
     found: list[payloads.AttemptPayload] = []
-    for attempt, story in zip(told.run.history.attempts, told.stories, strict=True):
+    for one in told.starts:
+        attempt, story = one.attempt, one.story
         start = attempt.start
         found.append(
             {

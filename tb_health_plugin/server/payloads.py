@@ -2,7 +2,11 @@
 
 from typing import TypedDict
 
-from tb_health_plugin.diagnosis.as_json import NotMeasuredPayload, VerdictPayload
+from tb_health_plugin.diagnosis.as_json import (
+    NotMeasuredPayload,
+    VerdictPayload,
+    WorkersPayload,
+)
 
 
 class Mark(TypedDict):
@@ -132,6 +136,7 @@ class RunStory(TypedDict):
     findings: list[VerdictPayload]
     not_measured: list[NotMeasuredPayload]
     attempts: list[AttemptPayload]
+    workers: WorkersPayload | None
     epochs: list[EpochPayload]
     incidents: list[IncidentPayload]
     lanes: list[LanePayload]

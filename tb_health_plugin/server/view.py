@@ -1,5 +1,6 @@
 """What the tab shows, kept ready: the library, refreshed, with a story per run."""
 
+import dataclasses
 import threading
 import time
 from collections.abc import Callable
@@ -7,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tb_health_plugin.diagnosis.engine import judge
+from tb_health_plugin.diagnosis.together import StartStory, judge_run
 from tb_health_plugin.diagnosis.verdict import Story
 from tb_health_plugin.reading import from_data_provider
 from tb_health_plugin.reading.library import Library, Run
@@ -15,15 +17,19 @@ from tb_health_plugin.reading.liveness import life_of
 
 @dataclass(frozen=True, slots=True)
 class ToldRun:
-    """A run with the stories of its attempts, newest last; none if not monitored."""
+    """A run with the stories of its starts, newest last; none if not monitored."""
 
     run: Run
-    stories: tuple[Story, ...]
+    starts: tuple[StartStory, ...]
     version: str
 
     @property
+    def start(self) -> StartStory | None:
+        return self.starts[-1] if self.starts else None
+
+    @property
     def story(self) -> Story | None:
-        return self.stories[-1] if self.stories else None
+        return self.start.story if self.start else None
 
 
 class View:
@@ -90,9 +96,15 @@ class View:
             self._told = told
 
     def _tell(self, run: Run, now: float) -> ToldRun:
-        attempts = run.history.attempts
-        stories = tuple(judge(a, life_of(a, now)) for a in attempts)
-        states = "-".join(story.state for story in stories)
+        starts = judge_run(
+            run.history,
+            lambda attempt, team: judge(attempt, life_of(attempt, now), team=team),
+        )
+        if starts and starts[-1].workers:
+            # Of several workers the one that the story is about speaks for all.
+            history = run.history.spoken_for_by(starts[-1].attempt)
+            run = dataclasses.replace(run, history=history)
+        states = "-".join(one.story.state for one in starts)
         shown = hash((run.tensorboard_runs, run.problems))
         version = f"{self._birth}-{run.version}-{states}-{shown}"
-        return ToldRun(run, stories, version)
+        return ToldRun(run, starts, version)

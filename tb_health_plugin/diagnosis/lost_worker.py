@@ -1,0 +1,139 @@
+"""Workers lost to the others without a failure of their own that says why."""
+
+import dataclasses
+
+from tb_health_plugin.diagnosis import durations
+from tb_health_plugin.diagnosis.first_failure import Member
+from tb_health_plugin.diagnosis.moments import stopped_at
+from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Story, Verdict
+from tb_health_plugin.events import facts
+
+_SAME_STEPS = Fix(
+    title="Give every worker the same steps",
+    why="Each step joins all workers. One whose data ends earlier leaves the others "
+    "waiting.",
+    code="dataset = dataset.repeat()  # and steps_per_epoch, the same for all",
+)
+_NETWORK = Fix(
+    title="Look at the network between their machines",
+    why="Both went on and neither could reach the other.",
+)
+_HOST = Fix(
+    title="Look at that machine, and at who runs it",
+    why="A loss of power, a machine that was taken back and a container that was "
+    "removed look alike from here.",
+)
+
+
+def fewer_batches(early: Member, members: list[Member]) -> Story:
+    """One was done, and the others wait for it to join their next step."""
+    missed = next(one for one in members if one.is_victim)
+    failure = missed.failure
+    assert failure is not None
+    done, at = early.attempt.last_step, stopped_at(early.attempt)
+    name = f"{early.name[:1].upper()}{early.name[1:]}"
+    verdict = Verdict(
+        id="peer_lost",
+        detail="out_of_step",
+        severity="critical",
+        confidence="likely",
+        headline=f"{name} was done after step {done:,}; the others had more to do",
+        because="Workers in step need each other in every step. This one ended in "
+        "good order, and the others then missed it.",
+        cause_at=at,
+        stopped_at=failure.stopped_at,
+        place={"worker": early.name},
+        evidence=(
+            Evidence(text=f"{name} finished in good order at step {done:,}.", at=at),
+            Evidence(
+                text=f"{missed.name[:1].upper()}{missed.name[1:]} went on, to step "
+                f"{missed.attempt.last_step:,}: {failure.headline}.",
+                at=failure.stopped_at,
+            ),
+        ),
+        fixes=(_SAME_STEPS,),
+        chip="Out of step",
+    )
+    return dataclasses.replace(
+        missed.story,
+        chip=verdict.chip,
+        severity="critical",
+        headline=verdict.headline,
+        verdict=verdict,
+        findings=(verdict, *missed.story.findings),
+    )
+
+
+def lost_each_other(members: list[Member]) -> Story | None:
+    """At least two say that they lost the other, and none of them had failed."""
+    victims = [
+        one
+        for one in members
+        if one.is_victim and one.failure and one.failure.detail != "out_of_step"
+    ]
+    blamed = {one.failure.place.get("worker") for one in victims if one.failure}
+    named = [one for one in victims if one.name in blamed]
+    if len(victims) < 2 or len(named) < 2:
+        return None
+    first = min(victims, key=lambda one: one.failed_at)
+    failure = first.failure
+    assert failure is not None
+    names = " and ".join(sorted(one.name for one in named)[:2])
+    verdict = Verdict(
+        id="peer_lost",
+        detail="network",
+        severity="critical",
+        confidence="possible",
+        headline=f"{names[:1].upper()}{names[1:]} lost each other, and neither had "
+        "failed",
+        because="Each says that the other one was lost, and neither has a failure of "
+        "its own on record. A network that is cut looks like this.",
+        cause_at=failure.cause_at,
+        stopped_at=failure.stopped_at,
+        evidence=tuple(
+            Evidence(
+                text=f"{one.name[:1].upper()}{one.name[1:]} was alive and said: "
+                f"{one.failure.headline}.",
+                at=one.failure.stopped_at,
+            )
+            for one in named[:2]
+            if one.failure
+        ),
+        fixes=(_NETWORK,),
+        chip="Lost each other",
+    )
+    return dataclasses.replace(
+        first.story,
+        chip=verdict.chip,
+        headline=verdict.headline,
+        verdict=verdict,
+        findings=(verdict, *(f for f in first.story.findings if f.id != "peer_lost")),
+    )
+
+
+def host_gone(root: Member, others: list[Member]) -> Verdict | None:
+    """Trainer and watcher of one fell silent at once, while others went on."""
+    failure, record = root.failure, root.attempt
+    if failure is None or failure.id != "unknown" or not others:
+        return None
+    if record.last(facts.ProcessEnded) or record.last(facts.RunEnded):
+        return None
+    on = max(one.failed_at for one in others) - root.failed_at
+    return dataclasses.replace(
+        failure,
+        id="peer_lost",
+        detail="host_gone",
+        confidence="likely",
+        because="Its trainer and the watcher beside it fell silent in the same moment, "
+        "so more than the process went away.",
+        evidence=(
+            *failure.evidence,
+            Evidence(
+                text=f"Others went on for {durations.words(max(0.0, on))} after it "
+                "was last heard of.",
+                strong=False,
+            ),
+        ),
+        fixes=(_HOST,),
+        chip="Worker lost",
+    )

@@ -1,0 +1,112 @@
+"""One worker that holds all others back, and what must not be taken for one."""
+
+import numpy as np
+import pytest
+
+from tb_health_plugin.diagnosis.engine import judge
+from tb_health_plugin.diagnosis.pace import paces
+from tests.diagnosis.team import ALIVE, BEGAN, finished, spent, story, table, worker
+
+FAST = {"wait": 0.5, "step": 49.0}
+SLOW = {"wait": 40.0, "step": 9.0}
+END = BEGAN + 59
+
+
+def found(*workers) -> list[tuple[str, str | None]]:
+    team = paces(workers)
+    return [
+        (attempt.start.settings["worker.rank"], one.detail)
+        for attempt in workers
+        for one in judge(attempt, ALIVE, team=team).findings
+        if one.id == "straggler"
+    ]
+
+
+def throttled(each_second: float) -> dict:
+    return {"cgroup_cpu_throttled_periods": np.arange(60) * each_second}
+
+
+class TestFires:
+    def test_one_that_waits_for_its_own_data(self):
+        assert found(worker(0, spent(**FAST)), worker(1, spent(**SLOW))) == [
+            ("1", "data")
+        ]
+
+    def test_one_with_a_cpu_quota(self):
+        pace = {"wait": 0.1, "step": 49.0}
+        free, held = (
+            worker(0, spent(**pace), columns=throttled(0.0)),
+            worker(1, spent(**pace), columns=throttled(9.0)),
+        )
+
+        assert found(free, held) == [("1", "cpu_quota")]
+
+    def test_one_of_many(self):
+        team = [worker(n, spent(**FAST), size=8) for n in range(7)]
+
+        assert found(*team, worker(7, spent(**SLOW), size=8)) == [("7", "data")]
+
+    def test_it_is_the_story_of_the_run(self):
+        told = story(
+            worker(0, spent(**FAST), finished(END, 100)),
+            worker(1, spent(**SLOW), finished(END, 100)),
+        )
+
+        verdict = told.story.verdict
+        assert (verdict.id, verdict.place["worker"]) == ("straggler", "worker 1")
+        assert told.story.headline == (
+            "Worker 1 holds all 2 back: it waits for its own data 82% of the time"
+        )
+        assert table(told) == {"worker 0": "fine", "worker 1": "root"}
+
+
+class TestStaysSilent:
+    def test_if_all_wait_alike(self):
+        assert found(worker(0, spent(**SLOW)), worker(1, spent(**SLOW))) == []
+
+    def test_if_the_difference_is_small(self):
+        little = {"wait": 12.0, "step": 37.0}
+
+        assert found(worker(0, spent(**FAST)), worker(1, spent(**little))) == []
+
+    def test_if_nobody_waits_for_it(self):
+        servers = {"strategy": "ParameterServerStrategyV2"}
+
+        assert (
+            found(
+                worker(0, spent(**FAST), **servers), worker(1, spent(**SLOW), **servers)
+            )
+            == []
+        )
+
+    def test_in_a_short_training(self):
+        brief = {"seconds": 4.0, "steps": 100}
+
+        assert (
+            found(
+                worker(0, spent(wait=0.1, step=3.8, **brief)),
+                worker(1, spent(wait=3.0, step=0.9, **brief)),
+            )
+            == []
+        )
+
+    def test_in_the_first_steps(self):
+        assert (
+            found(worker(0, spent(**FAST, steps=5)), worker(1, spent(**SLOW, steps=5)))
+            == []
+        )
+
+    def test_if_half_of_a_large_team_is_slow(self):
+        team = [worker(n, spent(**(SLOW if n % 2 else FAST)), size=8) for n in range(8)]
+
+        assert found(*team) == []
+
+    @pytest.mark.parametrize("who", [0, 1])
+    def test_if_what_the_others_do_was_not_measured(self, who: int):
+        team = [worker(0), worker(1)]
+        team[who] = worker(who, spent(**SLOW))
+
+        assert found(*team) == []
+
+    def test_alone(self):
+        assert found(worker(0, spent(**SLOW))) == []
