@@ -81,6 +81,7 @@ class Trainer:
     def scene(self) -> Scene:
         """What can be seen of the trainer itself."""
         before = self._state()
+        running = self._running()
         # A stopped process would answer later, in the middle of something else.
         is_stopped = before in ("T", "t")
         stacks = "" if is_stopped else self._python_stacks()
@@ -94,6 +95,7 @@ class Trainer:
             stacks=stacks,
             code=_innermost_code(stacks),
             wchan=read(self._proc / f"{self._pid}/wchan").strip(),
+            computes=bool(running & self._running()),
         )
 
     def text(self, scene: Scene) -> str:
@@ -181,6 +183,15 @@ class Trainer:
     def _state(self) -> str:
         fields = self._stat_fields()
         return fields[_STATE] if fields else ""
+
+    def _running(self) -> set[str]:
+        """Its threads that have a core, or wait for one."""
+        tasks = (self._proc / f"{self._pid}/task").glob("*")
+        return {
+            task.name
+            for task in tasks
+            if read(task / "stat").rpartition(")")[2].split()[:1] == ["R"]
+        }
 
     def _stat_fields(self) -> list[str]:
         return read(self._proc / f"{self._pid}/stat").rpartition(")")[2].split()

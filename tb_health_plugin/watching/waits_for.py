@@ -10,7 +10,7 @@ from tb_health_plugin.events.python_stacks import (
     parse,
     training_thread,
 )
-from tb_health_plugin.watching.stall import ENDLESS_SECONDS, Stall
+from tb_health_plugin.watching.stall import ENDLESS_SECONDS, IDLE_CPU_FRACTION, Stall
 from tb_health_plugin.writing.phases import MAY_COMPILE, Phase
 
 # At least this share of a core: it does not wait, it computes.
@@ -88,6 +88,7 @@ class Scene:
         stacks: Python stacks as `faulthandler` writes them; empty if there are none.
         code: The text of the innermost line of the thread that trains.
         wchan: Where in the kernel its main thread sleeps; empty if unknown.
+        computes: One of its threads ran, or waited for a core, at both of two looks.
     """
 
     state: str = ""
@@ -95,6 +96,7 @@ class Scene:
     stacks: str = ""
     code: str = ""
     wchan: str = ""
+    computes: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +122,7 @@ def explain(stall: Stall, scene: Scene) -> Explanation:
     return Explanation(
         waits_for=waits_for,
         because=because,
-        is_slow=waits_for != "stopped" and _is_slow(stall, thread),
+        is_slow=waits_for != "stopped" and _is_slow(stall, scene, thread),
     )
 
 
@@ -134,7 +136,7 @@ def _cause(
             "The kernel says that it waits for a device (state D): a disk, or a "
             "network file system."
         )
-    is_busy = (stall.cpu_fraction or 0.0) > BUSY_CPU_FRACTION
+    is_busy = _is_busy(stall, scene)
     if is_busy and stall.phase in MAY_COMPILE:
         return "compile", "A first step compiles, and the process computes."
     return (
@@ -202,8 +204,14 @@ def _by_cpu(stall: Stall, thread: Thread | None, is_busy: bool) -> tuple[str, st
     return "unknown", f"It does nothing, and its stack does not say why.{where}"
 
 
-def _is_slow(stall: Stall, thread: Thread | None) -> bool:
-    if not stall.works:
+def _is_busy(stall: Stall, scene: Scene) -> bool:
+    """On a crowded machine what computes gets little of a core."""
+    least = IDLE_CPU_FRACTION if scene.computes else BUSY_CPU_FRACTION
+    return (stall.cpu_fraction or 0.0) > least
+
+
+def _is_slow(stall: Stall, scene: Scene, thread: Thread | None) -> bool:
+    if not stall.works and not _is_busy(stall, scene):
         return False
     if stall.phase in MAY_COMPILE or _find(_LONG_WORK, thread):
         return True

@@ -158,7 +158,18 @@ class TestAsking:
 
         assert '<string>", line' in scene.stacks
         assert scene.state == "S"
+        assert not scene.computes
         assert one.is_alive()
+
+    def test_a_thread_that_computes_is_seen(self, child):
+        one = child(
+            ANSWERS + "import threading\n"
+            "def spin():\n"
+            "    while True: pass\n"
+            "threading.Thread(target=spin, daemon=True).start()\n" + WAITS
+        )
+
+        assert one.trainer().scene().computes
 
     def test_twice_gives_two_answers(self, child):
         one = child(ANSWERS + WAITS)

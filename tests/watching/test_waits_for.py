@@ -217,6 +217,15 @@ class TestWhatTheKernelSays:
 
         assert (found.waits_for, found.is_slow) == ("compile", True)
 
+    @pytest.mark.parametrize(
+        ("computes", "expected"), [(True, "busy"), (False, "unknown")]
+    )
+    def test_a_core_that_it_shares_with_others(self, computes: bool, expected: str):
+        seen = stall(cpu_fraction=0.3)
+        scene = Scene(state="R", stacks=stacks(*OWN_LOOP), computes=computes)
+
+        assert explain(seen, scene).waits_for == expected
+
 
 class TestOnlySlow:
     @pytest.mark.parametrize(
@@ -257,6 +266,11 @@ class TestOnlySlow:
     )
     def test_it_is_more_than_slow(self, seen: Stall, frames):
         assert not explain(seen, Scene(state="S", stacks=stacks(*frames))).is_slow
+
+    def test_it_works_on_a_crowded_machine(self):
+        scene = Scene(state="R", stacks=stacks(*TRACING, *IN_FIT), computes=True)
+
+        assert explain(stall(cpu_fraction=0.3), scene).is_slow
 
     def test_a_stopped_process_is_not_slow(self):
         assert not explain(BUSY, Scene(state="T")).is_slow
