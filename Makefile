@@ -8,6 +8,8 @@ NODE_READY := frontend/node_modules/.package-lock.json
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 # Keeps TensorFlow's start-up lines out of the way; its errors still show.
 export TF_CPP_MIN_LOG_LEVEL ?= 2
+# Two tests at a time, for most of them wait; the one that is done first helps the other.
+PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help env demo cases test check lint fast frontend frontend-check bench torture build proto format clean
@@ -24,7 +26,7 @@ cases: $(READY) ## Run trainings that fail or look as if, and compare verdicts (
 	$(BIN)/python -m tests.cases $(IDS) $(if $(CASES),--dir $(CASES))
 
 test: check ## Everything: lint, types, all tests, a real TensorBoard, a real browser
-	$(BIN)/python -m pytest -m "live or browser"
+	$(PYTEST) -m "live or browser"
 
 check: lint frontend-check fast ## Lint, types and fast tests, in under two minutes
 
@@ -36,7 +38,7 @@ lint: $(READY)
 	$(BIN)/codespell
 
 fast: $(READY)
-	$(BIN)/python -m pytest -q -m "not live and not browser"
+	$(PYTEST) -q -m "not live and not browser"
 
 frontend: $(NODE_READY) ## Build the page into tb_health_plugin/server/static
 	.ci/npm run build

@@ -25,6 +25,7 @@ DEV = [
     "py-spy>=0.4",
     "pytest>=8.3",
     "pytest-timeout>=2.3",
+    "pytest-xdist>=3.6",
     "ruff>=0.12",
     "tensorboardX>=2.6.2",
     "types-protobuf",

@@ -1,5 +1,6 @@
 """What many tests need: recorded attempts without a training."""
 
+import signal
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -11,6 +12,18 @@ from tb_health_plugin.events.event_file import EventFile
 from tb_health_plugin.events.sample_file import SampleFile
 
 WriteAttempt = Callable[..., Path]
+
+
+def pytest_configure() -> None:
+    """Lets signals end the programs under test, however the tests were started.
+
+    What `nohup`, a shell's `&` or a worker of pytest-xdist ignores, its children ignore
+    too. A handler is not handed down.
+    """
+    for name in ("SIGINT", "SIGHUP", "SIGTERM", "SIGQUIT"):
+        number = getattr(signal, name)
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from demo.browser import browser
 from demo.tensorboard_server import TensorBoardServer, tensorboard
 
 PROGRAMS = Path(__file__).with_name("programs")
+# Far longer than anything takes, also on a busy machine.
+MOST_MILLISECONDS = 120_000
 
 # Keeps TensorFlow's start-up lines out of the way; its errors still show.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
@@ -82,6 +85,7 @@ def _chromium() -> Iterator[Any]:
 def open_page(_chromium: Any) -> Iterator[Callable[[str], Page]]:
     """Opens an address in a browser that remembers nothing."""
     context = _chromium.new_context(viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(MOST_MILLISECONDS)
     yield lambda url: Page(context.new_page(), url)
     context.close()
 
@@ -118,9 +122,12 @@ def start_program() -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
 def recorded_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A log directory with a training that finished and one that was killed."""
     logdir = tmp_path_factory.mktemp("recorded")
-    assert run_program("small_training.py", logdir / "finished") == 0
-    killed = run_program("small_training.py", logdir / "killed", "--killed-at-step=80")
-    assert killed == -signal.SIGKILL
+    with ThreadPoolExecutor() as pool:
+        finished = pool.submit(run_program, "small_training.py", logdir / "finished")
+        killed = pool.submit(
+            run_program, "small_training.py", logdir / "killed", "--killed-at-step=80"
+        )
+    assert (finished.result(), killed.result()) == (0, -signal.SIGKILL)
     return logdir
 
 

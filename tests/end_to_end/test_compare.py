@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from demo.tensorboard_server import TensorBoardServer, tensorboard, wait_until
+from demo.tensorboard_server import TensorBoardServer, wait_until
 from tb_health_plugin.events import facts
+from tests.end_to_end.light_tensorboard import tensorboard
 
 pytestmark = [pytest.mark.live, pytest.mark.browser]
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from demo.tensorboard_server import TensorBoardServer, tensorboard, wait_until
+from demo.tensorboard_server import TensorBoardServer, wait_until
 from tb_health_plugin.events import facts
 from tb_health_plugin.events.attempt import new_attempt_directory
 from tb_health_plugin.recording.recorder import Recorder
+from tests.end_to_end.light_tensorboard import tensorboard
 
 pytestmark = pytest.mark.live
 

@@ -11,11 +11,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from demo.tensorboard_server import TensorBoardServer, tensorboard, wait_until
+from demo.tensorboard_server import TensorBoardServer, wait_until
 from tb_health_plugin.events import facts
 from tb_health_plugin.events.attempt import FileName, new_attempt_directory
 from tb_health_plugin.events.event_file import EventFile
 from tb_health_plugin.events.sample_file import SampleFile
+from tests.end_to_end.light_tensorboard import tensorboard
 
 pytestmark = pytest.mark.live
 

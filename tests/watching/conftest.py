@@ -32,7 +32,7 @@ def read(logdir: Path) -> Attempt:
 
 def wait_for_end(logdir: Path) -> Attempt:
     """The attempt once the watcher has written how the process ended."""
-    wait_until(lambda: read(logdir).last(facts.ProcessEnded), seconds=20)
+    wait_until(lambda: read(logdir).last(facts.ProcessEnded))
     return read(logdir)
 
 

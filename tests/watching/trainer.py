@@ -19,6 +19,8 @@ from tb_health_plugin.writing.phases import Phase
 
 PERIOD = 0.2
 STEPS = 300
+# Milliseconds, but for a busy machine.
+WATCHED_WITHIN_SECONDS = 60.0
 
 
 def start(logdir: Path) -> Recorder:
@@ -39,6 +41,8 @@ def start(logdir: Path) -> Recorder:
         )
 
     on_process_end(ended)
+    # Keras needs longer than this to its first step.
+    recorder.wait_until_watched(WATCHED_WITHIN_SECONDS)
     now = time.time()
     recorder.record(facts.TrainingStarted(wall_time=now, training=0, planned_epochs=1))
     recorder.enter(Phase.TRAINING)

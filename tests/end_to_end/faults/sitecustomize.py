@@ -2,7 +2,8 @@
 
 The environment says which: `FAULTY_MODULE`, and in `FAULT` a line that runs in that
 module once it is imported; there, `fail` is something to put in place of a function.
-Without such a line the module cannot be imported at all.
+Without such a line the module cannot be imported at all. TensorBoard does without
+TensorFlow there, and so starts sooner.
 """
 
 import importlib.abc
@@ -48,4 +49,6 @@ class FaultyLoader(importlib.abc.Loader):
         exec(os.environ["FAULT"], {**vars(module), "fail": fail})
 
 
+_NO_TENSORFLOW = "tensorboard.compat.notf"
+sys.modules[_NO_TENSORFLOW] = ModuleType(_NO_TENSORFLOW)
 sys.meta_path.insert(0, FaultyFinder())

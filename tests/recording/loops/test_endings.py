@@ -84,7 +84,7 @@ def test_a_killed_loop_keeps_its_steps(tmp_path: Path):
     done = run(tmp_path, "SIGKILL")
 
     assert done.returncode == -signal.SIGKILL
-    wait_until(lambda: read(tmp_path).last(facts.ProcessEnded), seconds=20)
+    wait_until(lambda: read(tmp_path).last(facts.ProcessEnded))
     attempt = read(tmp_path)
     said = int(done.stdout.split()[-1])
     assert said == 300
@@ -97,7 +97,7 @@ def test_a_killed_loop_keeps_its_steps(tmp_path: Path):
 def test_a_loop_that_nobody_closes_ends_with_its_program(tmp_path: Path, ending: str):
     assert run(tmp_path, ending).returncode == 0
 
-    wait_until(lambda: read(tmp_path).last(facts.RunEnded), seconds=20)
+    wait_until(lambda: read(tmp_path).last(facts.RunEnded))
     attempt = read(tmp_path)
     assert attempt.last(facts.TrainingEnded).reason == "returned"
     assert not attempt.last(facts.RunEnded).training_under_way
@@ -108,7 +108,7 @@ def test_an_exception_that_ends_the_program_ends_its_loop(tmp_path: Path):
 
     assert done.returncode == 1
     assert done.stderr.endswith(b"ValueError: bad batch\n")
-    wait_until(lambda: read(tmp_path).last(facts.RunEnded), seconds=20)
+    wait_until(lambda: read(tmp_path).last(facts.RunEnded))
     attempt = read(tmp_path)
     assert attempt.last(facts.TrainingEnded).reason == "raised"
     assert attempt.last(facts.RunEnded).training_under_way
