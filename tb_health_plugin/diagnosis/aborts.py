@@ -3,7 +3,9 @@
 import re
 import signal
 
+from tb_health_plugin.diagnosis import gpu_faults
 from tb_health_plugin.diagnosis.ending import Ending
+from tb_health_plugin.diagnosis.gpu_words import fault, refusal
 from tb_health_plugin.diagnosis.moments import stopped_at
 from tb_health_plugin.diagnosis.verdict import Confidence, Evidence, Fix, Verdict
 from tb_health_plugin.events import facts
@@ -18,6 +20,9 @@ _NO_THREAD = (
     r"|Thread .{0,60}creation .{0,40}failed"
 )
 _NO_FILE = r"Too many open files"
+_OF_A_GPU = r"CUDA_ERROR_|Allocator \(GPU_|gpu_async_"
+# What is said earlier need not be why it gave up.
+_LAST_LINES = 20
 # So near to a limit, one more of them is refused.
 _AT_LIMIT = 0.98
 
@@ -29,6 +34,12 @@ def explained(
     if number not in _GIVE_UP:
         return None
     said = seen.output_tail or ""
+    gpu = _gpu(attempt, said, where) if number == signal.SIGABRT else None
+    if gpu is not None:
+        return gpu
+    # What a GPU refused earlier is not the machine's memory.
+    lines = [line for line in said.splitlines() if not re.search(_OF_A_GPU, line)]
+    said = "\n".join(lines)
     if number == signal.SIGABRT and re.search(_NO_MEMORY, said):
         return _no_memory(attempt, said, where)
     for pattern, detail, words, used, limit in (
@@ -40,6 +51,45 @@ def explained(
         if line or counted or (detail == "threads" and _denied(attempt)):
             return _no_handle(attempt, detail, words, where, line, counted)
     return None
+
+
+def _gpu(attempt: Attempt, said: str, where: str) -> Ending | None:
+    """TensorFlow gives up where a GPU failed in the middle of a step."""
+    at = stopped_at(attempt)
+    last = "\n".join(said.splitlines()[-_LAST_LINES:])
+    evidence = [Evidence(text="The process was ended by SIGABRT.", at=at)]
+    told = fault(last)
+    if told is not None and gpu_faults.meaning(told.kind) is not None:
+        line = _line(r"CUDA_ERROR|GPU|Xid|ECC|illegal|launch", last) or ""
+        evidence.insert(0, Evidence(text=f"Its last words: {line}", at=at))
+        because = "TensorFlow says so in its last words, and then aborts."
+        found = gpu_faults.verdict(
+            told, at=at, place={}, evidence=evidence, because=because
+        )
+        return Ending("died", found.chip, found)
+    if not refusal(last, said).on_gpu:
+        return None
+    line = _line(r"CUDA_ERROR_OUT_OF_MEMORY|ALLOC_FAILED|ran out of memory", said) or ""
+    evidence.insert(0, Evidence(text=f"Its last words: {line}", at=at))
+    verdict = Verdict(
+        id="gpu_oom",
+        detail="exhausted",
+        severity="critical",
+        confidence="likely",
+        headline=f"The GPU ran out of memory {where}",
+        because="TensorFlow says so in its last words, and then aborts.",
+        cause_at=at,
+        stopped_at=at,
+        evidence=tuple(evidence),
+        fixes=(
+            Fix(
+                title="Make batches smaller",
+                why="What a step holds shrinks with the batch.",
+            ),
+        ),
+        chip="GPU out of memory",
+    )
+    return Ending("died", "GPU out of memory", verdict)
 
 
 def _no_memory(attempt: Attempt, said: str, where: str) -> Ending:

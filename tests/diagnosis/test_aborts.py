@@ -79,10 +79,48 @@ def test_no_file():
     assert (told.verdict.id, told.verdict.detail) == ("handle_limit", "files")
 
 
+POLLED = "E cuda_event.cc:29] Error polling for event status: failed to query event: "
+
+
+@pytest.mark.parametrize(
+    ("said", "detail", "confidence"),
+    [
+        (f"{POLLED}CUDA_ERROR_ILLEGAL_ADDRESS: illegal", "illegal_address", "likely"),
+        (f"{POLLED}CUDA_ERROR_LAUNCH_FAILED: unspecified", "launch_failed", "likely"),
+        (f"{POLLED}CUDA_ERROR_ECC_UNCORRECTABLE: bad", "ecc", "proven"),
+    ],
+)
+def test_a_gpu_that_failed(said: str, detail: str, confidence: str):
+    told = story(
+        output=f"{said}\nF gpu_event_mgr.cc:274] Unexpected Event status: 1\nAborted\n"
+    )
+
+    assert (told.verdict.id, told.verdict.detail) == ("gpu_fault", detail)
+    assert told.verdict.confidence == confidence
+    assert "CUDA_ERROR" in told.verdict.evidence[0].text
+
+
+def test_a_gpu_without_memory():
+    told = story(
+        output="failed to allocate 1.2G (1288490188 bytes) from device: "
+        "CUDA_ERROR_OUT_OF_MEMORY: out of memory\nF dnn.cc:1] Check failed\nAborted\n"
+    )
+
+    assert told.verdict.id == "gpu_oom"
+
+
+def test_a_gpu_that_was_full_long_before_is_not_why():
+    early = "failed to allocate 1.2G from device: CUDA_ERROR_OUT_OF_MEMORY\n"
+    told = story(output=early + "step done\n" * 30 + "free(): invalid pointer\n")
+
+    assert told.verdict.id == "native_crash"
+
+
 @pytest.mark.parametrize(
     ("number", "output"),
     [
         (signal.SIGABRT, None),
+        (signal.SIGSEGV, f"{POLLED}CUDA_ERROR_ILLEGAL_ADDRESS"),
         (signal.SIGABRT, "free(): double free detected in tcache 2\n"),
         (signal.SIGSEGV, "terminate called after std::bad_alloc"),
         (signal.SIGBUS, NO_THREAD),

@@ -6,6 +6,7 @@ from tb_health_plugin.diagnosis.ending import Ending
 from tb_health_plugin.diagnosis.exceptions import (
     code,
     data,
+    gpu,
     labels,
     leaving,
     limits,
@@ -24,6 +25,7 @@ _CAUSES = (
     limits.disk,
     limits.handles,
     memory.refused,
+    gpu.failed,
     peers.lost,
     numbers.not_finite,
     saving.failed,

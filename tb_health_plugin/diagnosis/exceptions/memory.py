@@ -1,31 +1,16 @@
 """An allocation that was refused: of the GPU, or of the machine."""
 
-import math
-import re
-
 from tb_health_plugin.diagnosis.ending import Ending
+from tb_health_plugin.diagnosis.exceptions.gpu import SPEAKS_FOR_CUDA
 from tb_health_plugin.diagnosis.exceptions.raised import Raised
+from tb_health_plugin.diagnosis.gpu_words import Refusal, refusal
 from tb_health_plugin.diagnosis.verdict import Confidence, Evidence, Fix, Verdict
 from tb_health_plugin.events import facts
 from tb_health_plugin.reading.table import measured
 
-_TENSOR = (
-    r"OOM when allocating tensor with shape ?\[(?P<shape>[\d,]*)\]"
-    r" and type (?P<type>\w+) on (?P<device>\S+)"
-)
-_BYTES = (
-    r"(?:out of memory while trying to allocate|failed to allocate(?: request for)?"
-    r"|trying to allocate|tried to allocate)\s+"
-    r"(?P<number>\d+(?:\.\d*)?)\s*(?P<unit>[KMGT]?i?B|bytes)"
-)
 _NUMPY = (
     r"Unable to allocate (?P<number>\d+(?:\.\d*)?) ?(?P<unit>[KMGTPE]?i?B|bytes)"
     r" for an array"
-)
-_GPU = (
-    r"CUDA_ERROR_OUT_OF_MEMORY|CU(?:DNN|BLAS|SOLVER|FFT)_STATUS_ALLOC_FAILED"
-    r"|CUDA out of memory|HIP out of memory|Dst tensor is not initialized"
-    r"|/device:GPU:\d+\S* by allocator|by allocator GPU_\d"
 )
 _HOST = (
     r"\[Errno 12\]|Cannot allocate memory|std::bad_alloc|DefaultCPUAllocator"
@@ -33,39 +18,30 @@ _HOST = (
 )
 _REFUSED = (
     r"out of memory while trying to allocate|failed to allocate (?:memory|request)"
+    r"|OOM when allocating tensor"
 )
-_POOL = r"Limit:\s+(?P<limit>\d+)\s*\n.*?InUse:\s+(?P<used>\d+)"
 
 _GIB = float(1 << 30)
 _UNITS = {"K": 1, "M": 2, "G": 3, "T": 4, "P": 5, "E": 6}
-_TYPE_BYTES = {
-    "half": 2,
-    "bfloat16": 2,
-    "float": 4,
-    "double": 8,
-    "int8": 1,
-    "uint8": 1,
-    "bool": 1,
-    "int16": 2,
-    "int32": 4,
-    "int64": 8,
-    "complex64": 8,
-}
 
 
 def refused(raised: Raised) -> Ending | None:
     """An allocation that failed; None if this is something else."""
-    tensor = raised.find(_TENSOR)
+    told = _told(raised)
     is_host = raised.is_a("MemoryError", "_ArrayMemoryError") or raised.find(_HOST)
-    is_gpu = raised.find(_GPU)
-    if not (tensor or is_host or is_gpu or _is_refusal(raised)):
+    # What a program says of memory in an exception of its own is no refusal.
+    on_gpu = told.on_gpu and raised.is_a(*SPEAKS_FOR_CUDA)
+    if not (is_host or on_gpu or _is_refusal(raised)):
         return None
-    asked = _asked_bytes(raised)
-    if tensor:
-        on_gpu = "GPU" in tensor["device"]
-    else:
-        on_gpu = bool(is_gpu) or (not is_host and _has_gpu(raised))
-    return _gpu(raised, asked) if on_gpu else _host(raised, asked)
+    if told.on_gpu is None:
+        on_gpu = not is_host and _has_gpu(raised)
+    return _gpu(raised, told) if on_gpu else _host(raised, _asked_bytes(raised, told))
+
+
+def _told(raised: Raised) -> Refusal:
+    said = "\n".join(voice.message for voice in raised.voices)
+    seen = raised.attempt.last(facts.ProcessEnded)
+    return refusal(said, (seen.output_tail if seen else None) or "")
 
 
 def _is_refusal(raised: Raised) -> bool:
@@ -84,39 +60,41 @@ def _has_gpu(raised: Raised) -> bool:
     return (raised.setting("gpus") or "0") not in ("0", "")
 
 
-def _asked_bytes(raised: Raised) -> float | None:
-    tensor = raised.find(_TENSOR)
-    if tensor:
-        size = _TYPE_BYTES.get(tensor["type"])
-        sides = [int(side) for side in tensor["shape"].split(",") if side]
-        return float(math.prod(sides) * size) if size else None
-    found = raised.find(_NUMPY) or raised.find(_BYTES)
+def _asked_bytes(raised: Raised, told: Refusal) -> float | None:
+    found = raised.find(_NUMPY)
     if found is None:
-        return None
-    unit = found["unit"].upper()
-    return float(found["number"]) * 1024.0 ** _UNITS.get(unit[0], 0)
+        return told.asked_bytes
+    return float(found["number"]) * 1024.0 ** _UNITS.get(found["unit"][0].upper(), 0)
 
 
-def _gpu(raised: Raised, asked: float | None) -> Ending:
-    pool = _pool(raised)
-    fragmented = bool(pool and asked and pool[0] - pool[1] >= asked)
+def _gpu(raised: Raised, told: Refusal) -> Ending:
+    asked, limit, used = told.asked_bytes, told.limit_bytes, told.used_bytes
+    # What it had got from the GPU; where that is not told, what it may have.
+    pool = told.reserved_bytes or limit
+    room = pool - used if pool is not None and used is not None else None
+    fragmented = bool(asked and room is not None and room >= asked)
     confidence: Confidence = "proven"
-    if raised.find("Dst tensor is not initialized") and not pool:
+    if raised.find("Dst tensor is not initialized") and limit is None:
         confidence = "likely"
     evidence = list(raised.evidence())
+
+    def saw(text: str) -> None:
+        evidence.append(Evidence(text=text, lane="gpu_memory", at=raised.at))
+
     if asked:
-        text = f"{_size(asked)} more were asked for at once."
-        evidence.append(Evidence(text=text, at=raised.at))
-    if pool:
-        text = f"{_size(pool[1])} of {_size(pool[0])} of TensorFlow's pool were in use."
-        evidence.append(Evidence(text=text, at=raised.at))
+        by = f" by the operation {told.op}" if told.op else ""
+        saw(f"{_size(asked)} more were asked for at once{by}.")
+    if limit is not None and used is not None:
+        saw(f"{_size(used)} of {_size(limit)} of TensorFlow's pool were in use.")
+    if fragmented and told.largest_bytes:
+        saw(f"The largest free piece had {_size(told.largest_bytes)}.")
     if fragmented:
         chip, detail = "GPU memory fragmented", "fragmented"
         headline = f"The GPU had room, but not in one piece, {raised.where}"
     else:
         chip, detail = "GPU out of memory", "exhausted"
         headline = f"The GPU ran out of memory {raised.where}"
-    fixes = [_less(raised), _GROW]
+    fixes = [_less(raised), _SEE]
     if fragmented:
         fixes.insert(0, _ASYNC)
     verdict = Verdict(
@@ -190,7 +168,7 @@ def _less(raised: Raised) -> Fix:
     )
 
 
-_GROW = Fix(
+_SEE = Fix(
     title="See who else holds memory of the GPU",
     why="Another process, or a notebook that was left open, takes from the same "
     "memory.",
@@ -201,14 +179,6 @@ _ASYNC = Fix(
     why="More was free than was asked for, in pieces.",
     code="TF_GPU_ALLOCATOR=cuda_malloc_async",
 )
-
-
-def _pool(raised: Raised) -> tuple[float, float] | None:
-    """Limit and use of TensorFlow's pool, from what it logged at that moment."""
-    seen = raised.attempt.last(facts.ProcessEnded)
-    logged = (seen.output_tail if seen else None) or ""
-    found = re.search(_POOL, logged, re.DOTALL)
-    return (float(found["limit"]), float(found["used"])) if found else None
 
 
 def _free_bytes(raised: Raised) -> float | None:

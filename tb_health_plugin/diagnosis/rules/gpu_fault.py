@@ -23,51 +23,23 @@ What to do
 from dataclasses import dataclass
 
 from tb_health_plugin.diagnosis.case import Case
-from tb_health_plugin.diagnosis.gpus import measured_gpus, moment, named
+from tb_health_plugin.diagnosis.gpu_faults import (
+    EXPLAINS,
+    OF_A_PROGRAM,
+    OF_THE_CARD,
+    RESTART_IS_ENOUGH,
+    fixes,
+)
+from tb_health_plugin.diagnosis.gpus import label, measured_gpus, moment, named
 from tb_health_plugin.diagnosis.rule import Rule
 from tb_health_plugin.diagnosis.verdict import (
     Confidence,
     Evidence,
-    Fix,
     NotMeasured,
     Severity,
     Verdict,
 )
 
-_RESET = Fix(
-    title="Reset the GPU, or restart the machine",
-    why="A card in this state does not recover by itself.",
-    code="nvidia-smi --gpu-reset -i 0",
-)
-_TEST = Fix(
-    title="Run NVIDIA's diagnostics before you train on it again",
-    why="A fault that comes back means a card, a slot or a power supply to replace.",
-    code="dcgmi diag -r 3",
-)
-_OWN_CODE = Fix(
-    title="Look for an index out of range, or a custom kernel, first",
-    why="This number mostly comes from a program; from the card only if other programs "
-    "have it too.",
-    code="compute-sanitizer python train.py",
-)
-
-# Meanings as in NVIDIA's "XID Errors" catalogue, in our words.
-_OF_THE_CARD = {
-    48: "an error of its memory that could not be corrected",
-    62: "its own controller halted",
-    64: "a broken row of its memory could not be replaced",
-    74: "an error of the link between GPUs (NVLink)",
-    79: "it fell off the bus",
-    92: "very many corrected errors of its memory",
-    94: "an error of its memory, contained to one program",
-    95: "an error of its memory that may have reached every program",
-    119: "its system processor did not answer the driver",
-    120: "an error of its system processor",
-}
-_OF_A_PROGRAM = {
-    13: "an exception in a kernel, such as an index out of range",
-    31: "an access to memory that is not there",
-}
 _FAILED = ("failed", "died")
 
 
@@ -110,11 +82,11 @@ def _xids(case: Case, gpu: int) -> list[_Fault]:
     found = []
     for time, number in zip(*case.series(f"gpu{gpu}_xid"), strict=True):
         code, at = int(number), float(time)
-        if code in _OF_THE_CARD:
-            what = f"{_OF_THE_CARD[code]} (XID {code})"
+        if code in OF_THE_CARD:
+            what = f"{OF_THE_CARD[code]} (XID {code})"
             found.append(_Fault(gpu, f"xid {code}", what, at))
-        elif code in _OF_A_PROGRAM and case.story.state in _FAILED:
-            what = f"{_OF_A_PROGRAM[code]} (XID {code})"
+        elif code in OF_A_PROGRAM and case.story.state in _FAILED:
+            what = f"{OF_A_PROGRAM[code]} (XID {code})"
             found.append(
                 _Fault(
                     gpu, f"xid {code}", what, at, confidence="likely", by_program=True
@@ -141,7 +113,7 @@ def _memory(case: Case, gpu: int) -> list[_Fault]:
 
 def _verdict(case: Case, first: _Fault, found: list[_Fault]) -> Verdict:
     chip = "GPU lost" if first.detail in ("lost", "xid 79") else "GPU fault"
-    fixes = (_OWN_CODE, _TEST) if first.by_program else (_RESET, _TEST)
+    restart = first.detail in {f"xid {code}" for code in RESTART_IS_ENOUGH}
     evidence = tuple(
         Evidence(
             text=f"{named(case, one.gpu)}: {one.what}.",
@@ -161,9 +133,11 @@ def _verdict(case: Case, first: _Fault, found: list[_Fault]) -> Verdict:
         stopped_at=case.stopped_at,
         place={"gpu": first.gpu},
         evidence=evidence,
-        fixes=fixes,
+        fixes=fixes(
+            by_program=first.by_program, restart=restart, gpu=label(case, first.gpu)
+        ),
         chip=chip,
-        explains=("native_crash", "code_error", "compute_hang", "slow_step"),
+        explains=EXPLAINS,
     )
 
 

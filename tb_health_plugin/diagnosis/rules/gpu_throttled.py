@@ -1,26 +1,32 @@
-"""A GPU ran slower than it can, because of heat or power.
+"""A GPU gave less than it can: heat, power, or another program held it back.
 
 What it means
-  The card lowers its clocks to stay below a temperature or a power limit. Steps take
-  longer, and the training cannot change that.
+  The card lowers its clocks to stay below a temperature or a power limit, or it shares
+  its time with another process. Steps take longer, and the training cannot change that.
 
 How we know
   The driver says why the clocks are not higher, and how high they are. Both must
-  agree: a reason that costs no speed is not told.
+  agree: a reason that costs no speed is not told. Where a card gives no reasons, clocks
+  that fall while it works are told, with less certainty. What it cost is counted in
+  steps, by the pace of this run while nothing held the card back. How much of its time
+  other processes take is told by the driver, too.
 
 What it is mistaken for
   A power cap that is touched at full load: most cards do, and lose little by it. An
-  idle card, which lowers its clocks to save power.
+  idle card, which lowers its clocks to save power. Another process that holds memory
+  and computes nothing.
 
 What to do
   Heat: clean the fans, let air through, cool the room, fewer cards side by side.
-  Power: raise the limit if the supply allows it.
+  Power: raise the limit if the supply allows it. Another process: move one of the two.
 """
 
 import numpy as np
 
 from tb_health_plugin.diagnosis.case import Case
-from tb_health_plugin.diagnosis.gpus import measured_gpus, moment, named
+from tb_health_plugin.diagnosis.gpu_pace import Cost, cost, lengths
+from tb_health_plugin.diagnosis.gpu_sharing import shared
+from tb_health_plugin.diagnosis.gpus import label, measured_gpus, moment, named
 from tb_health_plugin.diagnosis.quantities import duration
 from tb_health_plugin.diagnosis.rates import last_value, within
 from tb_health_plugin.diagnosis.rule import Rule
@@ -41,17 +47,51 @@ BUSY = 0.2
 # below their highest clock by design, so that much more must be missing.
 SLOW_BY_HEAT = 0.85
 SLOW_BY_POWER = 0.6
+# Without reasons: clocks of a card at work, against those it had earlier in this run.
+FALLEN = 0.7
+AT_WORK = 0.5
+FALLEN_SECONDS = 60.0
 
 
 def judge(case: Case) -> Verdict | NotMeasured | None:
-    """The first GPU that was slowed down, by heat before by power."""
-    for gpu in measured_gpus(case):
-        found = _of(case, gpu, "heat", HEAT_BITS, SLOW_BY_HEAT) or _of(
-            case, gpu, "power", POWER_BITS, SLOW_BY_POWER
+    """The first GPU that was slowed down: heat, power, falling clocks, then others."""
+    gpus = list(measured_gpus(case))
+    for gpu in gpus:
+        found = (
+            _of(case, gpu, "heat", HEAT_BITS, SLOW_BY_HEAT)
+            or _of(case, gpu, "power", POWER_BITS, SLOW_BY_POWER)
+            or _falling(case, gpu)
         )
         if found is not None:
             return found
-    return None
+    sharing = [found for gpu in gpus if (found := shared(case, gpu))]
+    return min(sharing, key=lambda one: one.severity != "warning", default=None)
+
+
+def _falling(case: Case, gpu: int) -> Verdict | None:
+    """Clocks that fell while it worked, on a card that gives no reasons."""
+    table = case.samples
+    times = table.column("wall_time")
+    clock = table.column(f"gpu{gpu}_sm_clock_hertz")
+    if np.isfinite(table.column(f"gpu{gpu}_throttle_reasons")).any():
+        return None
+    at_work = np.isfinite(clock) & (table.column(f"gpu{gpu}_busy_fraction") >= AT_WORK)
+    places = np.flatnonzero(at_work)
+    if len(places) < 8:
+        return None
+    quarter = len(places) // 4
+    before = float(np.median(clock[places[:quarter]]))
+    fallen = at_work & (clock < FALLEN * before)
+    # It stays low: something that comes and goes is another load.
+    if not fallen[places[-quarter:]].all() or fallen[places[:quarter]].any():
+        return None
+    seconds = float(lengths(case)[fallen].sum())
+    if seconds < FALLEN_SECONDS:
+        return None
+    paid = cost(case, fallen, at_work & ~fallen)
+    return _verdict(
+        case, gpu, "falling_clocks", times[fallen], clock[fallen], before, seconds, paid
+    )
 
 
 def _of(case: Case, gpu: int, detail: str, bits: int, slow: float) -> Verdict | None:
@@ -69,11 +109,12 @@ def _of(case: Case, gpu: int, detail: str, bits: int, slow: float) -> Verdict | 
     held = known.copy()
     held[known] = (reasons[known].astype(np.int64) & bits) != 0
     held &= clock < slow * highest
-    lengths = np.minimum(np.diff(times, prepend=times[0]), 60.0)
-    seconds = float(lengths[held].sum())
-    if seconds < LEAST_SECONDS or seconds < LEAST_SHARE * float(lengths[known].sum()):
+    each = lengths(case)
+    seconds = float(each[held].sum())
+    if seconds < LEAST_SECONDS or seconds < LEAST_SHARE * float(each[known].sum()):
         return None
-    return _verdict(case, gpu, detail, times[held], clock[held], highest, seconds)
+    paid = cost(case, held, known & ~held)
+    return _verdict(case, gpu, detail, times[held], clock[held], highest, seconds, paid)
 
 
 def _verdict(
@@ -84,17 +125,18 @@ def _verdict(
     clock: Array,
     highest: float,
     seconds: float,
+    paid: Cost | None,
 ) -> Verdict:
     since, until = float(times[0]), float(times[-1])
     at = moment(case, since)
     share = float(np.median(clock)) / highest
     lane = "gpu_temperature" if detail == "heat" else "gpu"
+    has_reason = detail != "falling_clocks"
+    reason = f"The driver gave {detail} as the reason for {duration(seconds)}."
+    if not has_reason:
+        reason = f"It stayed low for {duration(seconds)}; this card gives no reason."
     evidence = [
-        Evidence(
-            text=f"The driver gave {detail} as the reason for {duration(seconds)}.",
-            lane=lane,
-            at=at,
-        ),
+        Evidence(text=reason, lane=lane, at=at),
         Evidence(
             text=f"{named(case, gpu)} ran at {np.median(clock) / 1e6:,.0f} of "
             f"{highest / 1e6:,.0f} MHz.",
@@ -104,7 +146,7 @@ def _verdict(
     ]
     value, limit, unit = (
         ("temperature_celsius", "slowdown_celsius", "°C")
-        if detail == "heat"
+        if detail != "power"
         else ("power_watts", "power_limit_watts", "W")
     )
     _, values = within(case, f"gpu{gpu}_{value}", since, until)
@@ -113,34 +155,58 @@ def _verdict(
         of = f"; its limit is {bound:.0f} {unit}" if bound else ""
         text = f"It was at up to {values.max():.0f} {unit}{of}."
         evidence.append(Evidence(text=text, strong=False, lane=lane, at=at))
-    word = "overheated" if detail == "heat" else "is short of power"
+    if paid is not None and paid.lost_steps >= 1:
+        text = f"It cost about {paid.lost_steps:,.0f} steps, by the pace before."
+        evidence.append(Evidence(text=text, lane="throughput", at=at))
+    words = {
+        "heat": "overheated and ran",
+        "power": "is short of power and ran",
+        "falling_clocks": "lowered its clocks and ran",
+    }
+    of = "its highest clock" if has_reason else "the clock it had before"
     return Verdict(
         id="gpu_throttled",
         detail=detail,
         severity="warning",
-        confidence="proven",
-        headline=f"GPU {gpu} {word} and ran at {share:.0%} of its highest clock",
-        because="The driver says why the clocks are not higher, and they were low.",
+        confidence="proven" if has_reason else "likely",
+        headline=f"GPU {gpu} {words[detail]} at {share:.0%} of {of}",
+        because="The driver says why the clocks are not higher, and they were low."
+        if has_reason
+        else "The clocks fell while the card was at work, and stayed low.",
         cause_at=at,
         stopped_at=case.stopped_at,
         place={"gpu": gpu},
         evidence=tuple(evidence),
-        fixes=(_COOL if detail == "heat" else _POWER,),
-        chip="GPU overheated" if detail == "heat" else "GPU power limit",
+        fixes=(_power(label(case, gpu)) if detail == "power" else _cool(case, gpu),),
+        chip=_CHIPS[detail],
         explains=("slow_step",),
     )
 
 
-_COOL = Fix(
-    title="Cool the GPU",
-    why="Dust, a blocked fan, a warm room or cards side by side are the commonest "
-    "reasons.",
-    code="nvidia-smi -q -d TEMPERATURE,PERFORMANCE",
-)
-_POWER = Fix(
-    title="Raise the power limit of the GPU, or check its supply",
-    why="Its clocks are held down by the power it may draw.",
-    code="nvidia-smi -q -d POWER,PERFORMANCE",
-)
+_CHIPS = {
+    "heat": "GPU overheated",
+    "power": "GPU power limit",
+    "falling_clocks": "GPU slowed down",
+}
+
+
+def _cool(case: Case, gpu: int) -> Fix:
+    fan = last_value(case, f"gpu{gpu}_fan_fraction")
+    at = f" Its fan ran at {fan:.0%}." if fan is not None else ""
+    return Fix(
+        title="Cool the GPU",
+        why="Dust, a blocked fan, a warm room or cards side by side are the commonest "
+        f"reasons.{at}",
+        code=f"nvidia-smi -i {label(case, gpu)} -q -d TEMPERATURE,PERFORMANCE",
+    )
+
+
+def _power(gpu: str) -> Fix:
+    return Fix(
+        title="Raise the power limit of the GPU, or check its supply",
+        why="Its clocks are held down by the power it may draw.",
+        code=f"nvidia-smi -i {gpu} -q -d POWER,PERFORMANCE",
+    )
+
 
 RULE = Rule(id="gpu_throttled", judge=judge)

@@ -151,6 +151,7 @@ def _verdict(
         evidence=tuple(evidence),
         fixes=stage.fixes,
         chip="Slow input",
+        explains=("gpu_idle",),
     )
 
 

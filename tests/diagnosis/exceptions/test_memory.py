@@ -38,6 +38,12 @@ ON_CPU = (
             "3.0 GiB",
         ),
         ("RuntimeError", "std::bad_alloc", None),
+        (
+            "InternalError",
+            "failed to allocate memory: failed to alloc 1073741824 bytes on host: "
+            "CUDA_ERROR_OUT_OF_MEMORY: out of memory",
+            "1.0 GiB",
+        ),
     ],
 )
 def test_of_the_machine(exception: str, message: str, asked: str | None):
@@ -93,6 +99,18 @@ def test_room_that_is_not_in_one_piece():
     assert "cuda_malloc_async" in told.verdict.fixes[0].code
 
 
+def test_a_pool_that_could_not_grow_is_not_in_pieces():
+    logged = (
+        "total_region_allocated_bytes_: 4831838208 memory_limit_: 16106127360\n"
+        "Stats: \nLimit:  16106127360\nInUse:  4294967296\nMaxInUse: 4294967296\n"
+    )
+    end = facts.ProcessEnded(wall_time=10.0, step=1_234, output_tail=logged)
+
+    told = raised("ResourceExhaustedError", in_graph(ON_GPU), after=[end])
+
+    assert told.verdict.detail == "exhausted"
+
+
 def test_what_was_free_is_told():
     samples = {
         "wall_time": [1.0, 2.0],
@@ -113,6 +131,9 @@ def test_what_was_free_is_told():
         ("KeyError", "'memory'"),
         ("RuntimeError", "cannot allocate a new session: quota of the service"),
         ("ResourceExhaustedError", "Too many requests to the bucket (429)"),
+        ("ResourceExhaustedError", "Received message larger than max (9 vs. 4)"),
+        ("ValueError", "CUDA out of memory: choose a smaller --model"),
+        ("ValueError", "OOM when allocating tensor is what this check is for"),
     ],
 )
 def test_what_only_sounds_like_it(exception: str, message: str):

@@ -1,9 +1,13 @@
 """Cards held back by heat or power, and cards that only say so."""
 
+import math
+
 import pytest
 
 from tb_health_plugin.diagnosis.rules.gpu_throttled import RULE
+from tb_health_plugin.events import facts
 from tests.diagnosis.rules.histories import (
+    START,
     ask,
     run_started,
     seconds_of,
@@ -14,7 +18,16 @@ from tests.diagnosis.rules.histories import (
 COUNT = 120
 
 
-def run(*, bits: int, clock: float, held: int = 100, busy: float = 0.95, **more):
+def run(
+    *,
+    bits: int,
+    clock: float,
+    held: int = 100,
+    busy: float = 0.95,
+    steps=None,
+    told=(),
+    **more,
+):
     """Full speed at first, then `held` seconds at this clock for these reasons."""
     free = COUNT - held
     columns = {
@@ -28,10 +41,11 @@ def run(*, bits: int, clock: float, held: int = 100, busy: float = 0.95, **more)
         RULE,
         run_started(),
         training_started(),
+        *told,
         training_ended(COUNT, 600),
         samples={
             "wall_time": seconds_of(COUNT),
-            "step": [5.0 * second for second in range(COUNT)],
+            "step": steps or [5.0 * second for second in range(COUNT)],
             **{f"gpu0_{k}": v for k, v in columns.items() if v is not None},
         },
     )
@@ -65,6 +79,100 @@ def test_power(bits: int):
 
     assert found.detail == "power"
     assert "250 W; its limit is 250 W." in found.evidence[-1].text
+
+
+def test_what_it_cost_is_counted_in_steps_of_this_run():
+    # 5 steps a second for 40 seconds, then 2 a second for 80.
+    steps = [5.0 * second for second in range(40)]
+    steps += [195.0 + 2.0 * second for second in range(1, 81)]
+
+    found = run(bits=0x20, clock=0.7e9, held=80, steps=steps)
+
+    texts = [one.text for one in found.evidence]
+    assert "It cost about 240 steps, by the pace before." in texts
+
+
+def test_a_cost_that_cannot_be_compared_is_not_told():
+    found = run(bits=0x20, clock=0.7e9, held=110)
+
+    assert not [one for one in found.evidence if "cost" in one.text]
+
+
+class TestFallingClocks:
+    def test_of_a_card_that_gives_no_reasons(self):
+        found = run(bits=0, clock=0.7e9, held=80, throttle_reasons=None)
+
+        assert (found.detail, found.confidence) == ("falling_clocks", "likely")
+        assert found.headline == (
+            "GPU 0 lowered its clocks and ran at 50% of the clock it had before"
+        )
+
+    def test_too_little(self):
+        assert run(bits=0, clock=1.1e9, held=80, throttle_reasons=None) is None
+
+    def test_a_card_that_is_not_at_work(self):
+        idle = [0.9] * 40 + [0.1] * 80
+        found = run(
+            bits=0, clock=0.7e9, held=80, throttle_reasons=None, busy_fraction=idle
+        )
+
+        assert found is None
+
+    def test_low_from_the_beginning(self):
+        low = [0.7e9] * COUNT
+        found = run(bits=0, clock=0.7e9, throttle_reasons=None, sm_clock_hertz=low)
+
+        assert found is None
+
+    def test_a_card_that_gives_reasons_and_has_none(self):
+        assert run(bits=0, clock=0.7e9, held=80) is None
+
+
+class TestAnotherProcess:
+    SLOWER = [5.0 * s for s in range(60)] + [295.0 + 2.0 * s for s in range(1, 61)]
+
+    def busy(self, share: float, seconds: int = 60) -> list[float]:
+        """Told every tenth second."""
+        values = [math.nan] * COUNT
+        for second in range(0, COUNT, 10):
+            values[second] = share if second >= COUNT - seconds else 0.0
+        return values
+
+    def test_that_makes_steps_slower(self):
+        found = shared(self.busy(0.5), self.SLOWER, OTHER)
+
+        assert (found.detail, found.severity) == ("another_process", "warning")
+        assert "python train.py (4711) took 50%" in found.evidence[0].text
+        assert "2.5 times as long" in found.evidence[1].text
+        assert found.cause_at.step == 297
+
+    def test_that_costs_nothing_is_only_good_to_know(self):
+        assert shared(self.busy(0.5), None, OTHER).severity == "info"
+
+    def test_that_holds_memory_and_computes_nothing(self):
+        assert shared(self.busy(0.0), self.SLOWER, OTHER) is None
+
+    def test_that_computes_a_little(self):
+        assert shared(self.busy(0.1), self.SLOWER) is None
+
+    def test_that_comes_for_a_moment(self):
+        assert shared(self.busy(0.9, seconds=20), self.SLOWER) is None
+
+    def test_of_which_nothing_was_measured(self):
+        assert shared([math.nan] * COUNT, self.SLOWER) is None
+
+
+OTHER = facts.GpuShared(wall_time=START, gpu=0, pid=4711, name="python train.py")
+
+
+def shared(others, steps=None, *more):
+    return run(
+        bits=0,
+        clock=1.4e9,
+        steps=steps,
+        told=more,
+        others_busy_fraction=others,
+    )
 
 
 def test_a_part_of_a_card_does_not_tell_how_busy_it_is():
