@@ -12,12 +12,15 @@ from rich.console import Console
 from rich.text import Text
 
 from tb_health_plugin.diagnosing import diagnose
-from tb_health_plugin.diagnosis.as_json import Answer, VerdictPayload
+from tb_health_plugin.diagnosis.as_json import Answer, VerdictPayload, WorkersPayload
 
 # Read best at this width, however wide the terminal is.
 WIDEST = 100
 # More lines of what is not measured than this hide the answer.
 MOST_NOT_MEASURED = 3
+MOST_WORKERS = 6
+# What a worker has to do with the cause, as it matters.
+_PARTS = ("root", "same", "consequence", "no record", "fine")
 
 _STYLES = {"critical": "bold red", "warning": "bold yellow", "info": "bold"}
 
@@ -68,6 +71,7 @@ def show(answer: Answer, console: Console) -> None:
     _section(console, "What to do", _fixes(verdict))
     others = [one for one in answer["findings"] if one["id"] != verdict["id"]]
     _section(console, "Also found", [f"{o['headline']} ({o['id']})" for o in others])
+    _section(console, "Workers", _workers(answer["workers"]))
     missing = [f"{m['what']}: {m['why']}" for m in answer["not_measured"]]
     more = len(missing) - MOST_NOT_MEASURED
     if more > 0:
@@ -83,6 +87,18 @@ def _evidence(verdict: VerdictPayload) -> Iterator[str]:
 def _fixes(verdict: VerdictPayload) -> Iterator[str]:
     for fix in verdict["fixes"]:
         yield f"{fix['title']}. {fix['why']}\n{fix['code'] or ''}".rstrip()
+
+
+def _workers(workers: WorkersPayload | None) -> Iterator[str]:
+    """Those that matter most first; the rest is counted."""
+    if workers is None:
+        return
+    table = sorted(workers["table"], key=lambda one: _PARTS.index(one["part"]))
+    for one in table[:MOST_WORKERS]:
+        yield f"{one['name']} ({one['part']}): {one['headline']}"
+    if len(table) > MOST_WORKERS:
+        yield f"and {len(table) - MOST_WORKERS:,} more (see --json)"
+    yield from workers["notes"]
 
 
 def _section(console: Console, title: str, items: Iterable[str]) -> None:

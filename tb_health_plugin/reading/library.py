@@ -1,7 +1,9 @@
 """All runs below the log directory, kept up to date."""
 
+import math
 import posixpath
 import threading
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,6 +11,11 @@ from pathlib import Path
 from tb_health_plugin.reading.attempt_reader import AttemptReader, Problem
 from tb_health_plugin.reading.log_directory import FoundRun, Root, find_runs
 from tb_health_plugin.reading.run_history import Attempt, RunHistory
+from tb_health_plugin.reading.workers import joined
+
+# While a log directory is read for the first time, what is there so far is shown so
+# often.
+SHOWN_EACH_SECONDS = 0.5
 
 
 @dataclass(slots=True)
@@ -51,6 +58,10 @@ class Library:
         self._summaries: Mapping[str, Attempt] = {}
         self._lock = threading.Lock()
         self._runs: dict[str, Run] = {}
+        # Runs that only hold other workers of another run, by name.
+        self._joined: Mapping[str, str] = {}
+        self._made: dict[str, tuple[object, Run]] = {}
+        self._published_at = -math.inf
         self.version = 0
         self.complete = False
         self.found = 0
@@ -62,7 +73,7 @@ class Library:
 
     def run(self, name: str) -> Run | None:
         with self._lock:
-            return self._runs.get(name)
+            return self._runs.get(self._joined.get(name, name))
 
     def refresh(self) -> None:
         """Looks for new runs and new data. Rows appear as they are read."""
@@ -72,10 +83,11 @@ class Library:
         for run in found:
             changed = self._follow(run)
             self.read += 1
-            if changed and not self.complete:
+            if changed and not self.complete and self._shown_long_ago():
                 self._publish()
         for name in set(self._followed) - names:
             del self._followed[name]
+            self._made.pop(name, None)
         self.complete = True
         self._publish()
 
@@ -106,32 +118,61 @@ class Library:
         monitored |= {
             name for name in self._summaries if _owner(name, monitored) is None
         }
-        names: dict[str, list[str]] = {name: [] for name in sorted(monitored)}
+        joined = self._one_training()
+        names: dict[str, list[str]] = {
+            name: [] for name in sorted(monitored) if name not in joined
+        }
         theirs = {n for n, f in self._followed.items() if f.has_events}
         theirs |= set(map(_normal, self._provider_runs))
         for name in sorted(theirs):
-            names.setdefault(_owner(name, monitored) or name, []).append(name)
+            owner = _owner(name, monitored) or name
+            names.setdefault(joined.get(owner, owner), []).append(name)
+        others: dict[str, list[str]] = {name: [name] for name in names}
+        for name, owner in joined.items():
+            others[owner].append(name)
         runs = {}
         for name in sorted(names):
-            runs[name] = self._make_run(name, tuple(names[name]))
+            runs[name] = self._make_run(name, tuple(names[name]), others[name])
         with self._lock:
             if _fingerprint(runs) != _fingerprint(self._runs):
                 self.version += 1
             self._runs = runs
+            self._joined = joined
+        self._published_at = time.monotonic()
 
-    def _make_run(self, name: str, shown: tuple[str, ...]) -> Run:
-        followed = self._followed.get(name, _Followed())
-        attempts = [reader.attempt for reader in followed.readers.values()]
+    def _shown_long_ago(self) -> bool:
+        """Each showing costs all runs that are known, so there are only a few."""
+        return time.monotonic() - self._published_at >= SHOWN_EACH_SECONDS
+
+    def _one_training(self) -> dict[str, str]:
+        return joined(
+            {
+                name: [reader.attempt for reader in followed.readers.values()]
+                for name, followed in self._followed.items()
+            }
+        )
+
+    def _make_run(self, name: str, shown: tuple[str, ...], parts: list[str]) -> Run:
+        """The run `name`, whose workers wrote to `parts`."""
+        followed = [self._followed[p] for p in parts if p in self._followed]
         mine = {name, *shown}
         extra = [a for n, a in self._summaries.items() if _normal(n) in mine]
         points = sum(len(a.samples) for a in extra)
-        return Run(
-            name=name,
-            history=RunHistory(name, attempts, extra),
-            tensorboard_runs=shown,
-            problems=tuple(p for r in followed.readers.values() for p in r.problems),
-            version=followed.version + points,
-        )
+        version = sum(one.version for one in followed) + points
+        # What was made before is still right if nothing came since.
+        key = (version, shown, tuple(parts), tuple(map(id, extra)))
+        made = self._made.get(name)
+        if made is None or made[0] != key:
+            readers = [r for one in followed for r in one.readers.values()]
+            run = Run(
+                name=name,
+                history=RunHistory(name, [r.attempt for r in readers], extra),
+                tensorboard_runs=shown,
+                problems=tuple(p for r in readers for p in r.problems),
+                version=version,
+            )
+            made = self._made[name] = (key, run)
+        return made[1]
 
 
 def _owner(name: str, monitored: set[str]) -> str | None:

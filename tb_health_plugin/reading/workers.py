@@ -1,7 +1,7 @@
 """Tells workers of one start from starts one after the other."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -118,6 +118,27 @@ def starts(attempts: "Iterable[Attempt]") -> tuple[Start, ...]:
                 newest[key] = current
         current.add(worker, attempt)
     return tuple(one.close() for one in found)
+
+
+def joined(runs: "Mapping[str, Iterable[Attempt]]") -> dict[str, str]:
+    """Runs that are one training, because its workers write to different places.
+
+    Returns:
+        By name of a run: the one that its workers belong to, where the lead writes.
+    """
+    places = {
+        id(attempt): (run, attempt)
+        for run, attempts in runs.items()
+        for attempt in attempts
+        if (worker := worker_of(attempt)) and worker.is_together
+    }
+    owners: dict[str, str] = {}
+    for start in starts(attempt for _, attempt in places.values()):
+        names = [places[id(attempt)][0] for attempt in start.attempts]
+        owner = owners.get(names[0], names[0])
+        for name in names:
+            owners.setdefault(name, owner)
+    return {run: owner for run, owner in owners.items() if owner != run}
 
 
 class _Open:

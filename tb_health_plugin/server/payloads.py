@@ -258,3 +258,21 @@ class ComparisonPayload(TypedDict):
     try_first: SuggestionPayload | None
     lanes: list[ComparedLanePayload]
     clocks: ClocksPayload | None
+
+
+class WorkerRow(TypedDict):
+    """One row of a heat map: one worker, or several neighbours."""
+
+    name: str
+    workers: int
+    part: str
+    values: list[float | None]
+
+
+class WorkerCells(TypedDict):
+    """`GET /workers`."""
+
+    quantity: str
+    unit: str
+    time: list[float]
+    rows: list[WorkerRow]

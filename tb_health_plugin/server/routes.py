@@ -10,7 +10,7 @@ from typing import Any
 from tensorboard.backend import http_util
 from werkzeug.wrappers import Request, Response
 
-from tb_health_plugin.server import answers, comparison
+from tb_health_plugin.server import answers, comparison, workers
 from tb_health_plugin.server.errors import MethodNotAllowed, NotFound, RequestError
 from tb_health_plugin.server.refresher import Refresher
 from tb_health_plugin.server.view import View
@@ -18,6 +18,7 @@ from tb_health_plugin.server.view import View
 _LOG = logging.getLogger("tb_health_plugin")
 _STATIC = Path(__file__).with_name("static")
 _DEFAULT_BUCKETS = 800
+_DEFAULT_WORKER_BUCKETS = 120
 
 Handler = Callable[[Request], Response]
 
@@ -46,6 +47,7 @@ class Routes:
             "/run": self._run,
             "/lane": self._lane,
             "/compare": self._compare,
+            "/workers": self._workers,
         }
         return {path: _app(handler) for path, handler in handlers.items()}
 
@@ -106,6 +108,18 @@ class Routes:
             request,
             etag,
             lambda: comparison.compare_runs(self._view, a, b, align),
+        )
+
+    def _workers(self, request: Request) -> Response:
+        self._refresher.asked()
+        name = _required(request, "run")
+        quantity = request.args.get("quantity", "step_seconds")
+        buckets = int(_number(request, "buckets", _DEFAULT_WORKER_BUCKETS))
+        etag = f"{self._version_of(name)}-workers-{quantity}-{buckets}"
+        return _answer(
+            request,
+            etag,
+            lambda: workers.worker_cells(self._view, name, quantity, buckets=buckets),
         )
 
     def _version_of(self, name: str) -> str:

@@ -17,11 +17,19 @@ from tb_health_plugin.reading.liveness import life_of
 
 @dataclass(frozen=True, slots=True)
 class ToldRun:
-    """A run with the stories of its starts, newest last; none if not monitored."""
+    """A run with the stories of its starts, newest last; none if not monitored.
+
+    Attributes:
+        run: It.
+        starts: The stories.
+        version: Another one whenever an answer about it may differ.
+        known: What the stories were told from; the same means the same stories.
+    """
 
     run: Run
     starts: tuple[StartStory, ...]
     version: str
+    known: tuple[int, int, str]
 
     @property
     def start(self) -> StartStory | None:
@@ -70,8 +78,10 @@ class View:
             return list(self._told.values())
 
     def run(self, name: str) -> ToldRun | None:
+        # A run may be part of another one: its workers write to several places.
+        found = self.library.run(name)
         with self._lock:
-            return self._told.get(name)
+            return self._told.get(found.name if found else name)
 
     def refresh(self) -> None:
         """Reads what is new and tells the stories again."""
@@ -96,15 +106,21 @@ class View:
             self._told = told
 
     def _tell(self, run: Run, now: float) -> ToldRun:
+        lives = {id(a): life_of(a, now) for a in run.history.attempts}
+        shown = hash((run.tensorboard_runs, run.problems))
+        alive = "".join("01"[one.alive] for one in lives.values())
+        known = (run.version, shown, alive)
+        told = self._told.get(run.name)
+        if told is not None and told.known == known:
+            # Judging is most of the work, and nothing has come that could change it.
+            return told
         starts = judge_run(
             run.history,
-            lambda attempt, team: judge(attempt, life_of(attempt, now), team=team),
+            lambda attempt, team: judge(attempt, lives[id(attempt)], team=team),
         )
         if starts and starts[-1].workers:
             # Of several workers the one that the story is about speaks for all.
             history = run.history.spoken_for_by(starts[-1].attempt)
             run = dataclasses.replace(run, history=history)
-        states = "-".join(one.story.state for one in starts)
-        shown = hash((run.tensorboard_runs, run.problems))
-        version = f"{self._birth}-{run.version}-{states}-{shown}"
-        return ToldRun(run, starts, version)
+        version = f"{self._birth}-{run.version}-{alive}-{shown}"
+        return ToldRun(run, starts, version, known)

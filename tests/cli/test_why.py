@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from tb_health_plugin.cli.main import HEALTHY, PROBLEM_FOUND, USAGE_ERROR, main
 from tb_health_plugin.diagnosis.rules import all_rules
 from tb_health_plugin.events import facts
@@ -71,3 +73,32 @@ def test_explain_has_a_page_for_each_rule(capsys):
 
     assert main(["explain", "no_such_rule"]) == USAGE_ERROR
     assert "tb-health explain lists them" in capsys.readouterr().err
+
+
+class TestWorkers:
+    @pytest.fixture
+    def two(self, logs: Path, write_attempt) -> Path:
+        for rank, number in ((0, 15), (1, 9)):
+            settings = {
+                "worker.by": "TF_CONFIG",
+                "worker.role": "worker",
+                "worker.rank": str(rank),
+                "worker.size": "2",
+                "worker.job": "j",
+            }
+            write_attempt(
+                id=f"a{rank}",
+                told=[
+                    facts.RunStarted(wall_time=1.0, settings=settings),
+                    facts.TrainingStarted(wall_time=1.0, training=0),
+                    facts.ProcessEnded(wall_time=60.0 - 10 * rank, signal=number),
+                ],
+            )
+        return logs
+
+    def test_each_is_told_with_its_part(self, two: Path, capsys):
+        main(["why", str(two)])
+
+        told = capsys.readouterr().out
+        assert "worker 1 (root): Killed from outside (SIGKILL)" in told
+        assert "worker 0 (consequence): Asked to stop (SIGTERM)" in told

@@ -219,3 +219,32 @@ class TestLibrary:
         run = self.refreshed(logs).run("run")
 
         assert "Permission denied" in run.problems[0].message
+
+
+class TestWorkersThatWriteToDifferentPlaces:
+    @pytest.fixture
+    def library(self, logs: Path, write_attempt) -> Library:
+        for rank in (0, 1):
+            settings = {
+                "worker.by": "TF_CONFIG",
+                "worker.role": "worker",
+                "worker.rank": str(rank),
+                "worker.size": "2",
+                "worker.job": "j",
+            }
+            start = facts.RunStarted(wall_time=1.0 + rank, settings=settings)
+            write_attempt(f"exp/w{rank}", id=f"a{rank}", told=[start])
+            touch(logs / f"exp/w{rank}/train/events.out.tfevents.1")
+        write_attempt("other", told=[START])
+        library = Library([Root(logs)])
+        library.refresh()
+        return library
+
+    def test_they_are_one_run(self, library: Library):
+        assert [run.name for run in library.runs()] == ["exp/w0", "other"]
+        run = library.run("exp/w0")
+        assert [a.id for a in run.history.starts[-1].attempts] == ["a0", "a1"]
+        assert run.tensorboard_runs == ("exp/w0/train", "exp/w1/train")
+
+    def test_each_is_found_by_its_own_name(self, library: Library):
+        assert library.run("exp/w1") is library.run("exp/w0")

@@ -4,7 +4,7 @@ import pytest
 
 from tb_health_plugin.events import facts
 from tb_health_plugin.reading.run_history import Attempt, RunHistory
-from tb_health_plugin.reading.workers import Start, starts, worker_of
+from tb_health_plugin.reading.workers import Start, joined, starts, worker_of
 
 
 def attempt(
@@ -122,3 +122,39 @@ def test_the_lead_of_the_last_start_speaks_for_a_run():
     assert history.latest is not None
     assert history.latest.id == "b0"
     assert history.spoken_for_by(history.attempts[-1]).latest.id == "b1"
+
+
+class TestJoined:
+    def test_workers_that_write_to_different_places_are_one_run(self):
+        runs = {
+            "exp/w0": [attempt("a", 0, 100, 200)],
+            "exp/w1": [attempt("b", 1, 100, 200)],
+        }
+
+        assert joined(runs) == {"exp/w1": "exp/w0"}
+
+    def test_the_same_cluster_on_another_day_is_another_run(self):
+        runs = {
+            "monday/w0": [attempt("a", 0, 100, 200)],
+            "monday/w1": [attempt("b", 1, 100, 200)],
+            "tuesday/w0": [attempt("c", 0, 9_000, 9_100)],
+            "tuesday/w1": [attempt("d", 1, 9_000, 9_100)],
+        }
+
+        assert joined(runs) == {"monday/w1": "monday/w0", "tuesday/w1": "tuesday/w0"}
+
+    def test_trials_of_one_slurm_job_know_nothing_of_each_other(self):
+        runs = {
+            "trial0": [attempt("a", 0, 100, 200, by="Slurm")],
+            "trial1": [attempt("b", 1, 100, 200, by="Slurm")],
+        }
+
+        assert joined(runs) == {}
+
+    def test_without_a_job_nothing_says_that_they_belong_together(self):
+        runs = {
+            "a": [attempt("a", 0, 100, 200, job="")],
+            "b": [attempt("b", 1, 100, 200, job="")],
+        }
+
+        assert joined(runs) == {}

@@ -31,6 +31,7 @@ URLS = {
     "run": "/run?run=bs512",
     "lane": "/lane?run=bs512&lane=host_memory&buckets=3",
     "compare": "/compare?a=bs512",
+    "workers": "/workers?run=two&buckets=6",
 }
 
 BEGAN = 1_763_400_000.0
@@ -57,12 +58,12 @@ def answers(folder: Path) -> dict[str, Any]:
     write_logs(logs)
     plain = client(logs)
     write_twin(logs)
-    with_twin = client(logs)
+    asked = {"compare": client(logs)}
+    write_workers(logs)
+    asked["workers"] = client(logs)
     return {
         name: json.loads(
-            (with_twin if name == "compare" else plain)(url).text.replace(
-                str(logs), SHOWN_LOGDIR
-            )
+            asked.get(name, plain)(url).text.replace(str(logs), SHOWN_LOGDIR)
         )
         for name, url in URLS.items()
     }
@@ -128,6 +129,35 @@ def write_twin(logs: Path) -> None:
     records.close()
     path = directory / str(FileName("samples", 0))
     _write_samples(path, began, last_step=1_000, grows=False)
+
+
+def write_workers(logs: Path) -> None:
+    """Two workers, of which one is killed while the other one waits for it."""
+    for rank, seconds in ((0, 60), (1, 40)):
+        directory = logs / "two" / HEALTH_DIRECTORY / f"worker{rank}"
+        directory.mkdir(parents=True)
+        settings = {
+            "worker.by": "TF_CONFIG",
+            "worker.role": "worker",
+            "worker.rank": str(rank),
+            "worker.size": "2",
+            "worker.job": "5d41402abc4b",
+        }
+        records = EventFile(directory / str(FileName("records", 0)), now=BEGAN)
+        for fact in (
+            facts.RunStarted(
+                wall_time=BEGAN, host="node7", pid=90 + rank, settings=settings
+            ),
+            facts.TrainingStarted(wall_time=BEGAN, training=0),
+            facts.ProcessEnded(wall_time=BEGAN + seconds, signal=9 if rank else 15),
+        ):
+            records.append_fact(fact)
+        records.close()
+        path = directory / str(FileName("samples", 0))
+        file = SampleFile(path, ["step"], period_seconds=1.0, now=BEGAN)
+        for second in range(seconds):
+            file.append(BEGAN + second, [float(min(second, 39) * 4)])
+        file.close()
 
 
 def _facts() -> list[facts.Fact]:

@@ -1,0 +1,86 @@
+"""One of several workers that train together with TensorFlow's own strategy.
+
+`TF_CONFIG` says which one it is. Arguments: the log directory, the steps, and what goes
+wrong with it, if anything.
+"""
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+import tb_health_plugin
+
+BATCH = 32
+# Where things go wrong: late enough for a pace of its own.
+GOES_WRONG_AT = 60
+# All wait this long in every step, so that a training takes some seconds.
+STEP_SECONDS = 0.03
+SLOW_DATA_SECONDS = 0.25
+MIB = 1 << 20
+
+_eaten: list[bytearray] = []
+
+
+def main(logdir: str, steps: int, wrong: str) -> None:
+    strategy = tf.distribute.MultiWorkerMirroredStrategy()
+    with strategy.scope():
+        width = 512 if wrong.endswith("work") else 8
+        model = keras.Sequential(
+            [
+                keras.Input((8,)),
+                keras.layers.Dense(width, activation="relu"),
+                keras.layers.Dense(width, activation="relu"),
+                keras.layers.Dense(1),
+            ]
+        )
+        optimizer = keras.optimizers.SGD(0.001)
+        optimizer.build(model.trainable_variables)
+
+    @tf.function
+    def train(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
+        def one(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean((model(x, training=True) - y) ** 2)
+            gradients = tape.gradient(loss, model.trainable_variables)
+            optimizer.apply(gradients, model.trainable_variables)
+            return loss
+
+        losses = strategy.run(one, args=(x, y))
+        return strategy.reduce(tf.distribute.ReduceOp.MEAN, losses, axis=None)
+
+    with tb_health_plugin.watch(logdir, model=model, optimizer=optimizer) as health:
+        for step, (x, y) in enumerate(health.dataset(batches(steps, wrong))):
+            loss = train(x, y)
+            health.step(loss=loss)
+            print("step", step, flush=True)
+            if wrong in ("frozen", "out_of_memory") and step >= GOES_WRONG_AT:
+                go_wrong(wrong)
+            time.sleep(STEP_SECONDS)
+
+
+def batches(steps: int, wrong: str) -> Iterator[tuple[tf.Tensor, tf.Tensor]]:
+    numbers = np.random.default_rng(0)
+    rows = 2_048 if wrong.endswith("work") else BATCH
+    for step in range(steps):
+        if wrong == "slow_data" and step > 2:
+            time.sleep(SLOW_DATA_SECONDS)
+        x = numbers.normal(size=(rows, 8)).astype("float32")
+        yield tf.constant(x), tf.constant(x.sum(axis=1, keepdims=True))
+
+
+def go_wrong(how: str) -> None:
+    if how == "frozen":
+        os.kill(os.getpid(), signal.SIGSTOP)
+    else:
+        # Written to, or the kernel would not count it.
+        _eaten.append(bytearray(b"x") * (64 * MIB))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), sys.argv[3])
