@@ -117,8 +117,9 @@ def _pool(name: str, fields: Sequence[facts.Field]) -> Tensor:
     total = sum(rows)
     means = [field.mean or 0.0 for field in fields]
     mean = sum(m * r for m, r in zip(means, rows, strict=True)) / total
+    # Not x**2, which raises where a product is infinite.
     variance = sum(
-        ((field.std or 0.0) ** 2 + (m - mean) ** 2) * r
+        ((field.std or 0.0) * (field.std or 0.0) + (m - mean) * (m - mean)) * r
         for field, m, r in zip(fields, means, rows, strict=True)
     )
     known = [f.whole_numbers for f in fields if f.whole_numbers is not None]

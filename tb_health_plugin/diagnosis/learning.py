@@ -348,7 +348,7 @@ def _baseline(
         return _of_classes(head, target, comparable)
     if head.kind in ("squared", "absolute") and target.std > 0:
         # A median is never further off than the standard deviation.
-        loss = target.std**2 if head.kind == "squared" else target.std
+        loss = target.std * target.std if head.kind == "squared" else target.std
         return Baseline(
             loss=loss if comparable else None,
             accuracy=None,

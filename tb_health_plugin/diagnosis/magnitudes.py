@@ -69,13 +69,13 @@ def is_huge(training: Training, gradient: float | None) -> bool:
         return False
     seen = inspections.looks(training)[:1]
     weights = [w for one in inspections.variables(training, seen) for w in one.weights]
-    total = math.sqrt(sum(weight**2 for weight in inspections.known(weights)))
+    total = math.hypot(*inspections.known(weights))
     return gradient >= HUGE_BESIDE_WEIGHTS * total
 
 
 def is_huge_loss(training: Training, loss: float) -> bool:
     target = data_scale(training, "target") or 1.0
-    return abs(loss) >= HUGE_LOSS * max(1.0, target**2)
+    return abs(loss) >= HUGE_LOSS * max(1.0, target * target)
 
 
 def update_ratio(

@@ -20,6 +20,7 @@ class RecordReader:
 
     def __init__(self, path: Path) -> None:
         self._tail = Tail(path)
+        self._seen: set[int] = set()
         self._undecodable = 0
         self.newer = 0
         self.unknown = 0
@@ -39,6 +40,11 @@ class RecordReader:
     def read(self) -> Iterator[facts.Fact]:
         """The facts that became whole since the last call."""
         for record in self._tail.records():
+            # No two facts have the same time and the same words: a copy or a disk
+            # wrote this one twice.
+            if hash(record) in self._seen:
+                continue
+            self._seen.add(hash(record))
             try:
                 event = Event.FromString(record)
             except DecodeError:

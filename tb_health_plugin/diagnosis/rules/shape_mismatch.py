@@ -171,7 +171,7 @@ def _rows(case: Case, training: Training, head: Head, target: Tensor) -> Verdict
     losses = finite(losses_of(training))
     if not is_long_enough(training) or not losses:
         return None
-    if abs(losses[-1] / target.std**2 - 1) > NEAR_VARIANCE:
+    if abs(losses[-1] / (target.std * target.std) - 1) > NEAR_VARIANCE:
         return None
     stds = output_stds(training, head)
     alike = bool(stds) and max(stds[-2:]) < ALIKE * target.std
@@ -195,7 +195,8 @@ def _rows(case: Case, training: Training, head: Head, target: Tensor) -> Verdict
             ),
             Evidence(
                 text=f"The loss ended at {losses[-1]:.4g}; the variance of the targets "
-                f"is {target.std**2:.4g}, which one mean for all rows reaches.",
+                f"is {target.std * target.std:.4g}, which one mean for all rows "
+                "reaches.",
                 lane="loss",
             ),
             *_spread(stds, target),

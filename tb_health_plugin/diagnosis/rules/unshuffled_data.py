@@ -114,6 +114,12 @@ def judge(case: Case) -> Verdict | None:
     return _verdict(case, training, order, harm)
 
 
+def _variance(means: list[float]) -> float:
+    """Not `statistics.pvariance`, which raises where the square is infinite."""
+    middle = sum(means) / len(means)
+    return sum((m - middle) * (m - middle) for m in means) / len(means)
+
+
 def _order(training: Training, target: Tensor) -> Order | None:
     seen = [(b, target_field(b)) for b in training.batches]
     known = [(b, f) for b, f in seen if f and rows_of(f) >= LEAST_BATCH_ROWS]
@@ -126,7 +132,7 @@ def _order(training: Training, target: Tensor) -> Order | None:
         return None
     rows = statistics.median(rows_of(f) for _, f in known)
     means = [f.mean or 0.0 for _, f in known]
-    spread = statistics.pvariance(means) / (target.std**2 / rows)
+    spread = _variance(means) / (target.std * target.std / rows)
     expected, classes = None, None
     if target.counts and all(f.distinct is not None for _, f in known):
         total = sum(target.counts.values())
