@@ -3,80 +3,110 @@
 import argparse
 import contextlib
 import os
-import shutil
 import socket
-import subprocess
 import sys
-import time
 import webbrowser
-from dataclasses import dataclass
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.text import Text
+
 from demo.browser import browser
+from demo.recording import Recorded, record
 from demo.tensorboard_server import TensorBoardServer, tensorboard, wait_until
+from demo.trainings import CAUSES, Training, everything, shown
 
-HERE = Path(__file__).parent
-OUT = HERE / "out"
+OUT = Path(__file__).parent / "out"
 USUAL_PORT = 6006
-
-
-@dataclass(frozen=True)
-class Training:
-    """One script of this folder, and what the tab must say about it."""
-
-    script: str
-    says: str
-    state: str
-
-
-TRAININGS = (
-    Training("healthy", "a healthy training", "finished"),
-    Training("killed_without_a_word", "one that is killed", "died"),
-)
+AT_A_TIME = 2
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m demo", description=__doc__)
-    parser.add_argument("--headless", action="store_true", help="check, then exit")
-    parser.add_argument("--out", type=Path, default=OUT, help="where to record")
-    options = parser.parse_args()
-    logs = options.out / "logs"
-    for number, training in enumerate(TRAININGS, start=1):
-        _record(training, logs, f"[{number}/{len(TRAININGS)}]")
+    options = _parser().parse_args()
+    console = Console(highlight=False)
+    trainings = _chosen(options)
+    recorded = _record_all(trainings, options.out, console)
+    wrong = [one.training.name for one in recorded if not one.right]
+    if wrong:
+        console.print(Text(f"Not as expected: {', '.join(wrong)}", style="bold red"))
     port = 0 if options.headless else _port()
-    print("Starting TensorBoard ...", flush=True)
-    with tensorboard(
-        ["--logdir", str(logs), "--reload_interval=2"], port=port
-    ) as server:
-        _check(server)
+    console.print("\nStarting TensorBoard ...")
+    logs = ["--logdir", str(options.out / "logs"), "--reload_interval=2"]
+    with tensorboard(logs, port=port) as server:
         if options.headless:
-            _take_pictures(server, options.out)
-            return 0
-        _show(server)
-    return 0
+            _check(server, recorded)
+            _take_pictures(server, options.out, trainings[0].name)
+        else:
+            _show(server, options.out, trainings[0].name)
+    return 1 if wrong else 0
 
 
-def _record(training: Training, logs: Path, count: str) -> None:
-    logdir = logs / training.script
-    done = logdir / "recorded"
-    if done.exists():
-        print(f"{count} {training.says}: recorded earlier", flush=True)
-        return
-    shutil.rmtree(logdir, ignore_errors=True)
-    print(f"{count} {training.says}: training ...", end="", flush=True)
-    began = time.monotonic()
-    script = HERE / f"{training.script}.py"
-    log = subprocess.run(
-        [sys.executable, str(script), str(logdir)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        check=False,
-        env={**os.environ, "PYTHONPATH": str(HERE.parent)},
-    )
-    if not logdir.exists():
-        raise SystemExit(f"\n{script} did not train:\n{log.stdout.decode()}")
-    done.write_text("So that the next `make demo` need not train again.\n")
-    print(f" {time.monotonic() - began:.0f} s", flush=True)
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m demo", description=__doc__)
+    parser.add_argument("names", nargs="*", help="train only these scripts")
+    parser.add_argument("--headless", action="store_true", help="check, then exit")
+    parser.add_argument("--all", action="store_true", help="train every script")
+    parser.add_argument("--out", type=Path, default=OUT, help="where to record")
+    return parser
+
+
+def _chosen(options: argparse.Namespace) -> list[Training]:
+    if not options.names:
+        return everything() if options.all else shown()
+    known = {training.name: training for training in everything()}
+    unknown = ", ".join(name for name in options.names if name not in known)
+    if unknown:
+        raise SystemExit(f"There is no {unknown} in {CAUSES}")
+    return [known[name] for name in options.names]
+
+
+def _record_all(
+    trainings: Sequence[Training], out: Path, console: Console
+) -> list[Recorded]:
+    """Two at a time, with a line for each as it ends."""
+    width = max(len(training.name) for training in trainings)
+    recorded = []
+    with (
+        Progress(
+            TextColumn("Training"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.description}"),
+            console=console,
+            transient=True,
+        ) as progress,
+        ThreadPoolExecutor(AT_A_TIME) as pool,
+    ):
+        names = [training.name for training in trainings]
+        bar = progress.add_task(_next(names), total=len(trainings))
+        started = [pool.submit(record, training, out) for training in trainings]
+        try:
+            for future in as_completed(started):
+                one = future.result()
+                recorded.append(one)
+                names.remove(one.training.name)
+                progress.update(bar, advance=1, description=_next(names))
+                console.print(_line(one, width), soft_wrap=True)
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    return recorded
+
+
+def _next(names: Sequence[str]) -> str:
+    return ", ".join(names[:AT_A_TIME])
+
+
+def _line(one: Recorded, width: int) -> Text:
+    took = "recorded earlier" if one.seconds is None else f"{one.seconds:.0f} s"
+    sign, style = ("ok", "green") if one.right else ("!!", "bold red")
+    line = Text.assemble((sign, style), "  ", f"{one.training.name:{width}}  ")
+    line.append(one.answer["verdict"]["headline"], "bold")
+    line.append(f"  ({took})", "dim")
+    return line
 
 
 def _port() -> int:
@@ -89,23 +119,22 @@ def _port() -> int:
     return USUAL_PORT
 
 
-def _check(server: TensorBoardServer) -> None:
-    """The tab must know every run, and say what became of it."""
-    expected = {training.script: training.state for training in TRAININGS}
+def _check(server: TensorBoardServer, recorded: Sequence[Recorded]) -> None:
+    """The tab must know every run, and say the same of it."""
+    expected = {one.training.name: one.answer["headline"] for one in recorded}
 
-    def states() -> dict[str, str] | None:
+    def headlines() -> bool:
         answer = server.json("/data/plugin/health/runs")
-        found = {row["name"]: row["state"] for row in answer["runs"]}
-        return found if expected.items() <= found.items() else None
+        found = {row["name"]: row["headline"] for row in answer["runs"]}
+        return bool(expected.items() <= found.items())
 
-    wait_until(states)
+    wait_until(headlines)
 
 
-def _take_pictures(server: TensorBoardServer, out: Path) -> None:
+def _take_pictures(server: TensorBoardServer, out: Path, run: str) -> None:
     views = {
         "runs.png": f"{server.url}/#health",
-        "run.png": f"{server.url}/#health&p.health.view=run"
-        "&p.health.run=killed_without_a_word",
+        "run.png": f"{server.url}/#health&p.health.view=run&p.health.run={run}",
     }
     with browser() as chromium:
         for name, url in views.items():
@@ -119,9 +148,15 @@ def _take_pictures(server: TensorBoardServer, out: Path) -> None:
             print(f"Picture: {out / name}")
 
 
-def _show(server: TensorBoardServer) -> None:
+def _show(server: TensorBoardServer, out: Path, run: str) -> None:
     url = f"{server.url}/#health"
-    print(f"\n  Training Health: {url}\n\nCtrl-C ends it.", flush=True)
+    logs = os.path.relpath(out / "logs")
+    print(
+        f"\n  Training Health: {url}\n"
+        f"\nThe same without a browser: .venv/bin/tb-health why {logs} --run {run}"
+        "\n\nCtrl-C ends it.",
+        flush=True,
+    )
     if os.environ.get("DISPLAY") or sys.platform == "darwin":
         webbrowser.open(url)
     with contextlib.suppress(KeyboardInterrupt):
