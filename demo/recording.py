@@ -64,7 +64,7 @@ def record(training: Training, out: Path) -> Recorded:
     began = time.monotonic()
     with output.open("wb") as file:
         _run(training, logdir, file.fileno())
-    recorded = Recorded(training, _end(logdir, output), time.monotonic() - began)
+    recorded = _ended(training, logdir, output, began)
     if recorded.right:
         done.write_text("So that the next `make demo` need not train again.\n")
     return recorded
@@ -99,8 +99,8 @@ def _is_stuck(logdir: Path) -> bool:
     return False
 
 
-def _end(logdir: Path, output: Path) -> Answer:
-    """What is said once the end is written down."""
+def _ended(training: Training, logdir: Path, output: Path, began: float) -> Recorded:
+    """What is said once the end is written down, a moment after it came."""
     until = time.monotonic() + WRITTEN_WITHIN_SECONDS
     while True:
         try:
@@ -108,6 +108,7 @@ def _end(logdir: Path, output: Path) -> Answer:
         except (NothingRecorded, NotADirectoryError) as error:
             printed = output.read_text(errors="replace")
             raise DidNotTrain(f"{error}. It printed:\n{printed[-4_000:]}") from error
-        if answer["state"] != "running" or time.monotonic() > until:
-            return answer
+        recorded = Recorded(training, answer, time.monotonic() - began)
+        if recorded.right or time.monotonic() > until:
+            return recorded
         time.sleep(0.2)

@@ -1,21 +1,17 @@
 """`tb-health compare`: where two runs part, to read or to parse."""
 
 import argparse
-import json
 import math
-import sys
-import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-from tb_health_plugin.cli.why import WIDEST
+from tb_health_plugin.cli.printing import WIDEST, console, print_json, section
 from tb_health_plugin.comparing.alignment import ALIGNS
-from tb_health_plugin.reading.library import Library
-from tb_health_plugin.reading.log_directory import Root
+from tb_health_plugin.reading.opening import open_library
 from tb_health_plugin.server.comparison import compare_runs
 from tb_health_plugin.server.payloads import ComparisonPayload, RunRow
 from tb_health_plugin.server.view import View
@@ -47,6 +43,14 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--json", action="store_true", help="print what GET /compare answers"
     )
+    parser.set_defaults(call=_call)
+
+
+def _call(options: argparse.Namespace) -> int:
+    differ = compare(
+        options.logdir, options.a, options.b, options.align, as_json=options.json
+    )
+    return int(differ)
 
 
 def compare(logdir: Path, a: str, b: str | None, align: str, *, as_json: bool) -> bool:
@@ -57,18 +61,15 @@ def compare(logdir: Path, a: str, b: str | None, align: str, *, as_json: bool) -
         RequestError: There is no such run in it.
         NothingToCompare: There is no healthy run to compare with.
     """
-    if not logdir.is_dir():
-        raise NotADirectoryError(f"{logdir} is not a directory")
-    view = View(Library([Root(logdir)]))
+    view = View(open_library(logdir))
     view.refresh()
     answer = compare_runs(view, a, b, align)
     if answer["clocks"] is None:
         raise NothingToCompare(f"{answer['headline']} {answer['summary']}")
     if as_json:
-        text = json.dumps(_cleansed(answer), indent=2, ensure_ascii=False)
-        sys.stdout.write(f"{text}\n")
+        print_json(_cleansed(answer))
     else:
-        show(answer, Console(highlight=False, soft_wrap=False))
+        show(answer, console())
     return answer["first"] is not None
 
 
@@ -85,13 +86,13 @@ def show(answer: ComparisonPayload, console: Console) -> None:
     for sentence in (answer["summary"], answer["note"]):
         if sentence:
             console.print(Text(sentence))
-    _section(console, "What differs, first to last", _differing(answer))
+    section(console, "What differs, first to last", _differing(answer))
     alike = [one["title"] for one in answer["signals"] if one["kind"] == "alike"]
-    _section(console, "Alike", [", ".join(alike)] if alike else [])
-    _section(console, "Settings that differ", _settings(answer))
+    section(console, "Alike", [", ".join(alike)] if alike else [])
+    section(console, "Settings that differ", _settings(answer))
     tip = answer["try_first"]
     if tip:
-        _section(console, "Try this first", [f"{tip['setting']}. {tip['why']}"])
+        section(console, "Try this first", [f"{tip['setting']}. {tip['why']}"])
 
 
 def _name(row: RunRow) -> str:
@@ -112,17 +113,6 @@ def _settings(answer: ComparisonPayload) -> Iterator[str]:
     for one in answer["settings"]:
         a, b = one["a"] or "not seen", one["b"] or "not seen"
         yield f"{one['name']}: {a} in A, {b} in B"
-
-
-def _section(console: Console, title: str, items: Iterable[str]) -> None:
-    items = list(items)
-    if not items:
-        return
-    console.print()
-    console.print(Text(title, style="bold"))
-    for item in items:
-        filled = textwrap.fill(item, console.width - 4)
-        console.print(Text(textwrap.indent(filled, "    ").replace("    ", "  - ", 1)))
 
 
 def _cleansed(value: Any) -> Any:

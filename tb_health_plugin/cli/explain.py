@@ -16,6 +16,12 @@ def add_parser(commands: Any) -> None:
         "explain", help="what a verdict means and how we know"
     )
     parser.add_argument("rule", nargs="?", help="its id; without one: list them all")
+    parser.set_defaults(call=_call)
+
+
+def _call(options: argparse.Namespace) -> int:
+    explain(options.rule)
+    return 0
 
 
 def explain(rule: str | None) -> None:

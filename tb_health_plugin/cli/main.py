@@ -1,19 +1,58 @@
 """`tb-health`: what the tab says, in a terminal."""
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from tb_health_plugin import __version__
-from tb_health_plugin.cli import compare, explain, replay, run, why
-from tb_health_plugin.diagnosing import NothingRecorded
-from tb_health_plugin.reading.library import Library
-from tb_health_plugin.reading.log_directory import Root
+from tb_health_plugin.cli import (
+    compare,
+    completion,
+    doctor,
+    explain,
+    list_runs,
+    prune,
+    replay,
+    report,
+    run,
+    show,
+    watch,
+    why,
+)
+from tb_health_plugin.reading.opening import CannotRead, NothingRecorded
 from tb_health_plugin.server.errors import RequestError
-from tb_health_plugin.server.view import View
 
 HEALTHY, PROBLEM_FOUND, USAGE_ERROR = 0, 1, 2
+
+# In the order of the help. Each module adds its parser and names what it calls.
+COMMANDS = (
+    why,
+    list_runs,
+    show,
+    watch,
+    compare,
+    report,
+    replay,
+    explain,
+    run,
+    doctor,
+    prune,
+    completion,
+)
+
+# What a user can get wrong. The message is one sentence for them.
+_MISTAKES = (
+    CannotRead,
+    NothingRecorded,
+    RequestError,
+    compare.NothingToCompare,
+    explain.UnknownRule,
+    prune.Refused,
+    report.CannotWrite,
+    run.CannotStart,
+    watch.BecameShorter,
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -23,67 +62,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given[:1] == ["run"]:
         own, program = run.split(given[1:])
         given = ["run", *own]
-    options = _parser().parse_args(given)
+    options = parser().parse_args(given)
     try:
         if options.command == "run":
             return run.run(program, logdir=options.logdir, quiet=options.quiet)
-        if options.command == "why":
-            bad = why.why(options.logdir, options.run, as_json=options.json)
-            return PROBLEM_FOUND if bad else HEALTHY
-        if options.command == "compare":
-            differ = compare.compare(
-                options.logdir,
-                options.a,
-                options.b,
-                options.align,
-                as_json=options.json,
-            )
-            return PROBLEM_FOUND if differ else HEALTHY
-        if options.command == "replay":
-            replay.show_replay(options.logdir, options.run)
-            return HEALTHY
-        if options.command == "explain":
-            explain.explain(options.rule)
-            return HEALTHY
-        return _list(options.logdir)
-    except (
-        NotADirectoryError,
-        NothingRecorded,
-        RequestError,
-        compare.NothingToCompare,
-        explain.UnknownRule,
-        run.CannotStart,
-    ) as error:
+        status: int = options.call(options)
+        sys.stdout.flush()
+        return status
+    except _MISTAKES as error:
         sys.stderr.write(f"tb-health: {error}\n")
         return USAGE_ERROR
+    except BrokenPipeError:
+        # Whoever read us has seen enough, as in `tb-health list | head`. Python would
+        # complain once more when it flushes at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return HEALTHY
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="tb-health", description="Where did this training stop, and why?"
+def parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    made = argparse.ArgumentParser(
+        prog="tb-health",
+        description="Where did this training stop, and why?",
+        epilog="Exit status: 0 nothing wrong, 1 a problem was found, 2 wrong usage or "
+        "nothing to read.",
     )
-    parser.add_argument("--version", action="version", version=__version__)
-    commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="command")
-    listing = commands.add_parser("list", help="every run of a log directory")
-    listing.add_argument("logdir", type=Path, help="the directory TensorBoard reads")
-    why.add_parser(commands)
-    compare.add_parser(commands)
-    replay.add_parser(commands)
-    explain.add_parser(commands)
-    run.add_parser(commands)
-    return parser
-
-
-def _list(logdir: Path) -> int:
-    if not logdir.is_dir():
-        raise NotADirectoryError(f"{logdir} is not a directory")
-    view = View(Library([Root(logdir)]))
-    view.refresh()
-    told = view.runs()
-    for one in told:
-        words = one.story.headline if one.story else "Not monitored"
-        sys.stdout.write(f"{one.run.name}: {words}\n")
-    if not told:
-        sys.stdout.write(f"No runs below {logdir}\n")
-    bad = any(one.story and one.story.severity != "info" for one in told)
-    return PROBLEM_FOUND if bad else HEALTHY
+    made.add_argument("--version", action="version", version=__version__)
+    commands = made.add_subparsers(required=True, metavar="COMMAND", dest="command")
+    for command in COMMANDS:
+        command.add_parser(commands)
+    return made

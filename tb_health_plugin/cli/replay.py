@@ -19,6 +19,12 @@ def add_parser(commands: Any) -> None:
         "logdir", type=Path, help="the directory TensorBoard reads, or that of one run"
     )
     parser.add_argument("--run", help="name of the run (default: the latest)")
+    parser.set_defaults(call=_call)
+
+
+def _call(options: argparse.Namespace) -> int:
+    show_replay(options.logdir, options.run)
+    return 0
 
 
 def show_replay(logdir: Path, run: str | None) -> None:

@@ -1,28 +1,22 @@
 """`tb-health why`: the verdict of a run, to read or to parse."""
 
 import argparse
-import json
-import sys
-import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
+from tb_health_plugin.cli.printing import STYLES, WIDEST, console, print_json, section
 from tb_health_plugin.diagnosing import diagnose
 from tb_health_plugin.diagnosis.as_json import Answer, VerdictPayload, WorkersPayload
 
-# Read best at this width, however wide the terminal is.
-WIDEST = 100
 # More lines of what is not measured than this hide the answer.
 MOST_NOT_MEASURED = 3
 MOST_WORKERS = 6
 # What a worker has to do with the cause, as it matters.
 _PARTS = ("root", "same", "consequence", "no record", "fine")
-
-_STYLES = {"critical": "bold red", "warning": "bold yellow", "info": "bold"}
 
 
 def add_parser(commands: Any) -> None:
@@ -40,6 +34,11 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--json", action="store_true", help="print what verdict.schema.json describes"
     )
+    parser.set_defaults(call=_call)
+
+
+def _call(options: argparse.Namespace) -> int:
+    return int(why(options.logdir, options.run, as_json=options.json))
 
 
 def why(logdir: Path, run: str | None, *, as_json: bool) -> bool:
@@ -51,9 +50,9 @@ def why(logdir: Path, run: str | None, *, as_json: bool) -> bool:
     """
     answer = diagnose(logdir, run)
     if as_json:
-        sys.stdout.write(json.dumps(answer, indent=2, ensure_ascii=False) + "\n")
+        print_json(answer)
     else:
-        show(answer, Console(highlight=False, soft_wrap=False))
+        show(answer, console())
     return answer["verdict"]["severity"] != "info"
 
 
@@ -63,20 +62,19 @@ def show(answer: Answer, console: Console) -> None:
     verdict = answer["verdict"]
     name = "this run" if answer["run"] == "." else answer["run"]
     console.print(Text(f"{name} · {answer['chip']}", style="dim"))
-    console.print(Text(verdict["headline"], style=_STYLES[verdict["severity"]]))
-    if verdict["evidence"]:
-        console.print(f"[{verdict['confidence']}] ", end="", markup=False)
-    console.print(Text(verdict["because"]))
-    _section(console, "How we know", _evidence(verdict))
-    _section(console, "What to do", _fixes(verdict))
+    console.print(Text(verdict["headline"], style=STYLES[verdict["severity"]]))
+    sure = f"[{verdict['confidence']}] " if verdict["evidence"] else ""
+    console.print(Text(f"{sure}{verdict['because']}"))
+    section(console, "How we know", _evidence(verdict))
+    section(console, "What to do", _fixes(verdict))
     others = [one for one in answer["findings"] if one["id"] != verdict["id"]]
-    _section(console, "Also found", [f"{o['headline']} ({o['id']})" for o in others])
-    _section(console, "Workers", _workers(answer["workers"]))
+    section(console, "Also found", [f"{o['headline']} ({o['id']})" for o in others])
+    section(console, "Workers", _workers(answer["workers"]))
     missing = [f"{m['what']}: {m['why']}" for m in answer["not_measured"]]
     more = len(missing) - MOST_NOT_MEASURED
     if more > 0:
         missing = [*missing[:MOST_NOT_MEASURED], f"and {more} more (see --json)"]
-    _section(console, "Not measured", missing)
+    section(console, "Not measured", missing)
 
 
 def _evidence(verdict: VerdictPayload) -> Iterator[str]:
@@ -99,26 +97,3 @@ def _workers(workers: WorkersPayload | None) -> Iterator[str]:
     if len(table) > MOST_WORKERS:
         yield f"and {len(table) - MOST_WORKERS:,} more (see --json)"
     yield from workers["notes"]
-
-
-def _section(console: Console, title: str, items: Iterable[str]) -> None:
-    items = list(items)
-    if not items:
-        return
-    console.print()
-    console.print(Text(title, style="bold"))
-    for item in items:
-        words, _, code = item.partition("\n")
-        console.print(
-            Text(
-                textwrap.fill(
-                    words,
-                    console.width,
-                    initial_indent="  - ",
-                    subsequent_indent="    ",
-                )
-            )
-        )
-        if code:
-            # Never wrapped: it is there to be copied.
-            console.out(textwrap.indent(code, "      "), style="cyan", highlight=False)

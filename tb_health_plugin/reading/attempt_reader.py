@@ -91,6 +91,8 @@ def _messages(reader: RecordReader | SampleReader) -> list[str]:
         messages.append("1 damaged record was skipped")
     elif reader.damaged:
         messages.append(f"{reader.damaged:,} damaged records were skipped")
+    if reader.restarts:
+        messages.append("became shorter while it was read: somebody cut or replaced it")
     if reader.newer:
         messages.append(
             "was written by a newer version of Training Health and is not shown in "

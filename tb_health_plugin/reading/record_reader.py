@@ -37,6 +37,10 @@ class RecordReader:
     def problem(self) -> str:
         return self._tail.problem
 
+    @property
+    def restarts(self) -> int:
+        return self._tail.restarts
+
     def read(self) -> Iterator[facts.Fact]:
         """The facts that became whole since the last call."""
         for record in self._tail.records():

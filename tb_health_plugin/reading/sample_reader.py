@@ -53,6 +53,10 @@ class SampleReader:
     def problem(self) -> str:
         return self._tail.problem
 
+    @property
+    def restarts(self) -> int:
+        return self._tail.restarts
+
     def read_into(self, table: Table) -> None:
         """Appends the samples that became whole since the last call."""
         if self.newer:

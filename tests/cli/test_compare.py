@@ -93,4 +93,4 @@ def test_what_cannot_be_compared_is_one_clear_sentence(
 
 def test_a_directory_that_is_none(two_runs: str, capsys):
     assert main(["compare", f"{two_runs}/none", "bad"]) == USAGE_ERROR
-    assert "is not a directory" in capsys.readouterr().err
+    assert "does not exist" in capsys.readouterr().err

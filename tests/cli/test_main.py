@@ -1,5 +1,8 @@
 """The `tb-health` command and its exit status."""
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -26,14 +29,29 @@ def test_a_problem_is_the_exit_status(logs: Path, write_attempt, capsys):
     assert "we cannot tell why" in capsys.readouterr().out
 
 
-def test_an_empty_log_directory_says_so(logs: Path, capsys):
+def test_a_run_without_health_data_is_listed_too(logs: Path, capsys):
+    (logs / "plain").mkdir()
+    (logs / "plain/events.out.tfevents.1.host").touch()
+
     assert main(["list", str(logs)]) == HEALTHY
-    assert capsys.readouterr().out == f"No runs below {logs}\n"
+    assert capsys.readouterr().out == "plain: Not monitored\n"
 
 
-def test_a_directory_that_is_none_is_one_clear_sentence(tmp_path: Path, capsys):
-    assert main(["list", str(tmp_path / "none")]) == USAGE_ERROR
-    assert capsys.readouterr().err.endswith("none is not a directory\n")
+def test_rows_for_programs(logs: Path, write_attempt, capsys):
+    write_attempt("run", told=[START, BEGUN, DONE])
+
+    assert main(["list", str(logs), "--json"]) == HEALTHY
+    (row,) = json.loads(capsys.readouterr().out)
+    assert (row["name"], row["state"], row["step"]) == ("run", "finished", 80)
+
+
+def test_whoever_reads_us_may_go(logs: Path, write_attempt):
+    write_attempt("run", told=[START, BEGUN, DONE])
+    command = f"{sys.executable} -m tb_health_plugin list {logs} | true"
+
+    done = subprocess.run(["bash", "-c", command], capture_output=True, check=True)
+
+    assert done.stderr == b""
 
 
 def test_no_command_is_a_usage_error():

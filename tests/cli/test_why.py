@@ -55,8 +55,8 @@ def test_nothing_there_is_one_clear_sentence(logs: Path, capsys):
     assert main(["why", str(logs / "none")]) == USAGE_ERROR
 
     first, second = capsys.readouterr().err.splitlines()
-    assert first == f"tb-health: No run with health data below {logs}"
-    assert second.endswith("is not a directory")
+    assert first.startswith(f"tb-health: No runs below {logs}: it holds neither")
+    assert second.endswith("none does not exist")
 
 
 def test_replay_says_when_it_was_known(logs: Path, write_attempt, capsys):

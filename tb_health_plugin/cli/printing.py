@@ -1,0 +1,47 @@
+"""What all commands share when they print: width, sections, colours, JSON."""
+
+import json
+import sys
+import textwrap
+from collections.abc import Iterable
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+# Read best at this width, however wide the terminal is.
+WIDEST = 100
+
+STYLES = {"critical": "bold red", "warning": "bold yellow", "info": "bold"}
+
+
+def console(widest: int | None = WIDEST) -> Console:
+    """Standard output: in colour on a terminal, plain in a pipe or a file."""
+    made = Console(highlight=False, soft_wrap=False, emoji=False)
+    if widest is not None:
+        made.width = min(made.width, widest)
+    return made
+
+
+def print_json(value: Any) -> None:
+    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+def section(console: Console, title: str, items: Iterable[str]) -> None:
+    """A title and its items; nothing if there are none.
+
+    What follows the first line of an item is code to be copied: it is never wrapped.
+    """
+    items = list(items)
+    if not items:
+        return
+    console.print()
+    console.print(Text(title, style="bold"))
+    for item in items:
+        words, _, code = item.partition("\n")
+        filled = textwrap.fill(
+            words, console.width, initial_indent="  - ", subsequent_indent="    "
+        )
+        console.print(Text(filled))
+        if code:
+            console.out(textwrap.indent(code, "      "), style="cyan", highlight=False)

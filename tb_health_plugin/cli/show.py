@@ -1,0 +1,79 @@
+"""`tb-health show`: a run as lines of bars in the terminal."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from tb_health_plugin.cli.lanes import draw_lanes
+from tb_health_plugin.cli.printing import STYLES, console, section
+from tb_health_plugin.diagnosing import find_run, judge_latest
+from tb_health_plugin.diagnosis.quantities import duration
+from tb_health_plugin.diagnosis.verdict import Story
+from tb_health_plugin.reading.run_history import Attempt, RunHistory
+from tb_health_plugin.server.incidents import incidents
+
+# More marks than this are a page of their own: the tab has it.
+MOST_INCIDENTS = 8
+
+
+def add_parser(commands: Any) -> None:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "show", help="a run as bars: memory, waiting for data, loss and more"
+    )
+    parser.add_argument(
+        "logdir",
+        type=Path,
+        nargs="?",
+        default=Path(),
+        help="the directory TensorBoard reads, or that of one run (default: here)",
+    )
+    parser.add_argument("--run", help="name of the run (default: the latest)")
+    parser.set_defaults(call=_call)
+
+
+def _call(options: argparse.Namespace) -> int:
+    history, told = judge_latest(find_run(options.logdir, options.run))
+    show(history, told.story, console())
+    return int(told.story.severity != "info")
+
+
+def show(history: RunHistory, story: Story, console: Console) -> None:
+    """Prints the run for people."""
+    attempt = history.latest
+    assert attempt is not None
+    for line in head(history, story):
+        console.print(line)
+    console.print()
+    lanes = list(draw_lanes(history, console))
+    for lane in lanes:
+        console.print(lane)
+    if not lanes:
+        console.print(Text("Nothing was sampled in this run.", style="dim"))
+    section(console, "What happened", _incidents(attempt))
+
+
+def head(history: RunHistory, story: Story) -> list[Text]:
+    """The run's name, how far it came, and what is said of it."""
+    attempt = history.latest
+    assert attempt is not None
+    name = "this run" if history.run == "." else history.run
+    lasted = (attempt.last_seen_at or 0.0) - (attempt.started_at or 0.0)
+    parts = [name, story.chip, f"step {attempt.last_step:,}", duration(lasted)]
+    if len(history.starts) > 1:
+        parts.append(f"attempt {len(history.starts):,}")
+    return [
+        Text(" · ".join(parts), style="dim"),
+        Text(story.headline, style=STYLES[story.severity]),
+    ]
+
+
+def _incidents(attempt: Attempt) -> list[str]:
+    found = incidents([attempt])
+    shown = [f"step {one['step']:,}: {one['message']}" for one in found]
+    more = len(shown) - MOST_INCIDENTS
+    if more > 0:
+        shown = [f"{more:,} earlier", *shown[more:]]
+    return shown
