@@ -12,15 +12,18 @@ export TF_CPP_MIN_LOG_LEVEL ?= 2
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo cases test check lint fast frontend frontend-check bench torture build proto format clean
+.PHONY: help env demo screenshots cases test check lint fast frontend frontend-check bench torture build proto format clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 env: $(READY) ## Make the environment in .venv
 
 demo: $(READY) ## Record real trainings and open the Health tab (HEADLESS=1: check and exit)
 	$(BIN)/python -m demo $(if $(HEADLESS),--headless)
+
+screenshots: $(READY) ## Take every view of the tab, light and dark, at three widths
+	$(BIN)/python -m demo.screenshots
 
 cases: $(READY) ## Run trainings that fail or look as if, and compare verdicts (CASES=dir, IDS="k1 k2")
 	$(BIN)/python -m tests.cases $(IDS) $(if $(CASES),--dir $(CASES))

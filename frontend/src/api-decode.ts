@@ -272,11 +272,15 @@ export function decodeStory(value: unknown): Story {
 
 function seriesPoints(value: unknown): SeriesPoints {
   const given = fields(value);
+  const mean = list(given.mean, number);
+  // Where nothing was joined, a saved report has every number only once.
+  const edge = (values: unknown) =>
+    values === undefined ? mean : list(values, number);
   return {
     column: words(given.column),
-    mean: list(given.mean, number),
-    min: list(given.min, number),
-    max: list(given.max, number),
+    mean,
+    min: edge(given.min),
+    max: edge(given.max),
   };
 }
 

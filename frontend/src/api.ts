@@ -2,6 +2,8 @@
 import { decodeError, decodeLane, decodeRunList, decodeStory } from "./api-decode";
 import { decodeComparison } from "./api-decode-comparison";
 import type { Comparison, LanePoints, RunList, Story } from "./api-types";
+import { type Report, report, savedAnswer } from "./report";
+import { NOT_SAVED } from "./words";
 
 /** No answer, an answer that says no, or an answer that is not ours. */
 export type Failure = "unreachable" | "refused" | "unreadable";
@@ -22,6 +24,7 @@ export type Source<T> = () => Promise<T>;
 
 /** Keeps the last answer, so an unchanged one is a 304 without a body. */
 export function source<T>(url: string, decode: (json: unknown) => T): Source<T> {
+  if (report) return savedSource(report, url, decode);
   let known: { etag: string; value: T } | null = null;
   return async () => {
     const headers: HeadersInit = known ? { "If-None-Match": known.etag } : {};
@@ -33,6 +36,21 @@ export function source<T>(url: string, decode: (json: unknown) => T): Source<T> 
     const etag = response.headers.get("ETag");
     known = etag ? { etag, value } : null;
     return value;
+  };
+}
+
+/** In a saved report nobody is asked: the answer is there, or was not saved. */
+export function savedSource<T>(
+  from: Report,
+  url: string,
+  decode: (json: unknown) => T,
+): Source<T> {
+  let known: T | null = null;
+  return async () => {
+    const json = savedAnswer(from, url);
+    if (json === undefined) throw new ApiError("refused", 404, "not_found", NOT_SAVED);
+    known ??= decode(json);
+    return known;
   };
 }
 

@@ -98,6 +98,11 @@ export function addressOf(nav: Nav): string {
   return `${pathname}${search}${writeNav(nav, hash)}`;
 }
 
+/** The same with the host, to be sent to somebody. */
+export function wholeAddress(nav: Nav): string {
+  return `${outerWindow().location.origin}${addressOf(nav)}`;
+}
+
 export function writeAddress(nav: Nav, how: "push" | "replace"): void {
   const outer = outerWindow();
   if (!isOurTab(outer.location.hash)) return;

@@ -3,6 +3,7 @@ import { signal } from "@preact/signals";
 import { runListSource } from "./api";
 import { createFeed } from "./feed";
 import * as host from "./host";
+import { report } from "./report";
 import { type Nav, START } from "./url-state";
 
 export const nav = signal<Nav>(START);
@@ -14,7 +15,7 @@ export const runList = createFeed(runListSource());
 
 export function connectToHost(): void {
   host.nameThisPage();
-  nav.value = host.currentNav();
+  nav.value = firstNav(host.currentNav());
   host.watchTheme((isDark) => {
     document.documentElement.dataset.theme = isDark ? "dark" : "light";
     dark.value = isDark;
@@ -31,6 +32,16 @@ export function connectToHost(): void {
       nav.value = next;
     },
   );
+}
+
+/** A saved report opens on what it is about. */
+function firstNav(asked: Nav): Nav {
+  const [first, ...others] = report?.runs ?? [];
+  if (first === undefined || asked.view !== "runs") return asked;
+  return {
+    ...asked,
+    ...(others.length === 0 ? runPlace(first) : comparePlace(first, ...others)),
+  };
 }
 
 /** Goes to another view: Back leads here again. */
@@ -52,8 +63,8 @@ export function runPlace(name: string): Partial<Nav> {
 }
 
 /** Without a second run the server picks a healthy one. */
-export function comparePlace(a: string, b = ""): Partial<Nav> {
-  return { view: "compare", a, b, range: null };
+export function comparePlace(a: string, b = "", ...more: string[]): Partial<Nav> {
+  return { view: "compare", a, b, more, range: null };
 }
 
 // Browsers refuse to rewrite the address many times a second, as typing would.

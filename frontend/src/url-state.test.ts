@@ -6,6 +6,7 @@ const deep: Nav = {
   run: "a/b & c=d#é",
   a: "",
   b: "",
+  more: [],
   align: "step",
   axis: "wall",
   range: [12.5, 99],

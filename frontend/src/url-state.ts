@@ -38,6 +38,10 @@ export type SortKey = (typeof SORT_KEYS)[number];
 export const ALIGNS = ["step", "time", "epoch", "end"] as const;
 export type Align = (typeof ALIGNS)[number];
 
+/** The keys of the runs after A and B: at most eight are compared. */
+const MORE_KEYS = ["b2", "b3", "b4", "b5", "b6", "b7"] as const;
+export const MOST_COMPARED = MORE_KEYS.length + 2;
+
 export interface Sort {
   key: SortKey;
   descending: boolean;
@@ -50,6 +54,8 @@ export interface Nav {
   a: string;
   /** The other one; empty lets the server pick a healthy one. */
   b: string;
+  /** Further runs beside the two. */
+  more: readonly string[];
   align: Align;
   axis: Axis;
   /** The zoom, in the unit of the axis. */
@@ -66,6 +72,7 @@ export const START: Nav = {
   run: "",
   a: "",
   b: "",
+  more: [],
   align: "step",
   axis: "step",
   range: null,
@@ -130,6 +137,7 @@ export function readNav(hash: string): Nav {
     run,
     a,
     b: mine.get("b") ?? "",
+    more: MORE_KEYS.flatMap((key) => mine.get(key) ?? []),
     align: oneOf(ALIGNS, mine.get("align")) ?? START.align,
     axis: oneOf(AXES, mine.get("x")) ?? START.axis,
     range: readRange(mine.get("from"), mine.get("to")),
@@ -158,6 +166,7 @@ export function writeNav(nav: Nav, hash: string): string {
     compare: [
       ["a", nav.a],
       ["b", nav.b],
+      ...MORE_KEYS.map((key, at): [string, string] => [key, nav.more[at] ?? ""]),
       ["align", nav.align === START.align ? "" : nav.align],
       ...zoom,
     ],

@@ -14,8 +14,9 @@ import type {
   Reading,
   RunRow,
   RunState,
+  Story,
 } from "./api-types";
-import { clockTime, decimal, duration, integer, quantity } from "./format";
+import { clockTime, dateAndTime, decimal, duration, integer, quantity } from "./format";
 
 export const TAB_TITLE = "Training Health";
 
@@ -110,6 +111,27 @@ export function readingSentence(reading: Reading): string {
     reading.runs_found,
     "run",
   )}`;
+}
+
+export const NOT_SAVED = "This is not part of the saved report.";
+
+export function savedSentence(madeAt: number): string {
+  return `Saved report of ${dateAndTime(madeAt)}. It shows the runs as they were then.`;
+}
+
+/** Six lines of Markdown for an issue or a chat. */
+export function runSummary({ run, verdict }: Story): string {
+  const fix = verdict?.fixes[0];
+  const lines = [
+    `**${verdict?.headline ?? run.headline}**`,
+    `Run: ${run.name}`,
+    verdict &&
+      `Confidence: ${CONFIDENCE_WORDS[verdict.confidence]}. ${verdict.because}`,
+    ...(verdict?.evidence.slice(0, 3).map((item) => `- ${item.text}`) ?? []),
+    fix && `To try first: ${fix.title}. ${fix.why}`,
+    fix?.code && `\`\`\`python\n${fix.code}\n\`\`\``,
+  ];
+  return lines.filter(Boolean).join("\n");
 }
 
 export const STILL_WAITING = "Waiting for TensorBoard to answer.";

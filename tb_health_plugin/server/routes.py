@@ -3,6 +3,7 @@
 import hashlib
 import logging
 import math
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from tensorboard.backend import http_util
 from werkzeug.wrappers import Request, Response
 
-from tb_health_plugin.server import answers, comparison, workers
+from tb_health_plugin.server import answers, comparison, report_page, workers
 from tb_health_plugin.server.errors import MethodNotAllowed, NotFound, RequestError
 from tb_health_plugin.server.refresher import Refresher
 from tb_health_plugin.server.view import View
@@ -48,6 +49,7 @@ class Routes:
             "/lane": self._lane,
             "/compare": self._compare,
             "/workers": self._workers,
+            "/report": self._report,
         }
         return {path: _app(handler) for path, handler in handlers.items()}
 
@@ -121,6 +123,21 @@ class Routes:
             etag,
             lambda: workers.worker_cells(self._view, name, quantity, buckets=buckets),
         )
+
+    def _report(self, request: Request) -> Response:
+        self._refresher.asked()
+        runs = request.args.getlist("run")
+        if not runs:
+            raise RequestError('The parameter "run" is missing.')
+        left_out = request.args.getlist("without")
+        page = report_page.report_of(self._view, runs, leave_out=left_out)
+        name = report_page.file_name(runs, time.time())
+        # To be saved, never to be shown here: what is in it must not run in our origin.
+        headers = [("Content-Disposition", f'attachment; filename="{name}"')]
+        response: Response = http_util.Respond(
+            request, page, "application/octet-stream", headers=headers
+        )
+        return response
 
     def _version_of(self, name: str) -> str:
         told = self._view.run(name)

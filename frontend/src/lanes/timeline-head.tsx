@@ -44,7 +44,7 @@ export function TimelineHead(props: Props) {
   );
 }
 
-function ticksOf(axis: Axis, range: Range, width: number): number[] {
+export function ticksOf(axis: Axis, range: Range, width: number): number[] {
   const wanted = Math.max(2, Math.floor(width / PIXELS_PER_TICK));
   if (axis === "step") return wholeTicks(range, wanted);
   if (axis === "rel") return timeTicks(range, wanted);

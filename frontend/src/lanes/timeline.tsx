@@ -3,7 +3,8 @@ import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { LaneRange } from "../api";
 import type { LaneInfo, Maybe, Story } from "../api-types";
-import { quantity } from "../format";
+import { type Sheet, type SheetLane, useSheet } from "../export/sheet";
+import { dateAndTime, quantity } from "../format";
 import { isLive, shapeOfSeverity, toneOf } from "../run-tone";
 import { adjust, nav } from "../state";
 import { AXES, type Axis } from "../url-state";
@@ -14,14 +15,17 @@ import type { LaneStore } from "./lane-store";
 import { marksOf, placeMarks } from "./marks";
 import { Overlay } from "./overlay";
 import { movePlace } from "./run-clock";
-import { around, lastPart, type Range } from "./scale";
+import { around, lastPart, needsLog, type Range } from "./scale";
 import { SpokenCursor } from "./spoken-cursor";
-import { axisPlace } from "./tick-text";
-import { TimelineHead } from "./timeline-head";
+import { axisPlace, axisTick } from "./tick-text";
+import { TimelineHead, ticksOf } from "./timeline-head";
 import { timelineKey } from "./timeline-keys";
-import { trackOf, valueAt } from "./track";
+import { summaryOf, trackOf, valueAt } from "./track";
 import { type Ranges, useRanges } from "./use-ranges";
 import { useWidth } from "./use-width";
+
+/** Ticks of a saved picture are as far apart as on a wide screen. */
+const SHEET_WIDTH = 1000;
 
 interface Props {
   story: Story;
@@ -117,6 +121,50 @@ function Lanes({ story, store, ranges, cursor }: LanesProps) {
     });
     return `${axisPlace(axis, x)}: ${values.join(", ")}`;
   }
+
+  function sheet(): Sheet {
+    const { run, verdict } = story;
+    return {
+      headline: verdict?.headline ?? run.headline,
+      about: [run.name, run.started_at === null ? "" : dateAndTime(run.started_at)]
+        .filter(Boolean)
+        .join(", "),
+      axisTitle: AXIS_TITLES[axis],
+      range,
+      ticks: ticksOf(axis, range, SHEET_WIDTH).map((x) => ({
+        x,
+        text: axisTick(axis, x, range),
+      })),
+      marks: marks.map(({ mark, x }) => ({
+        x,
+        label: mark.label,
+        tone: toneOf(mark.shape),
+        stop: mark.kind === "stop",
+      })),
+      lanes: lanes.flatMap(({ lane }) => sheetLane(lane)),
+    };
+  }
+
+  function sheetLane(lane: LaneInfo): SheetLane[] {
+    const points = store.points(lane.id).peek();
+    if (!points) return [];
+    const track = trackOf(lane, points, axis, clock.startedAt);
+    const { lowest, highest } = summaryOf(track);
+    const several = lane.series.length > 1;
+    return [
+      {
+        id: lane.id,
+        title: lane.title,
+        unit: lane.unit,
+        series: several ? lane.series.map((series) => series.title) : [],
+        inks: ["--line"],
+        track,
+        limits: lane.limits,
+        log: needsLog(lane.unit, lowest, highest),
+      },
+    ];
+  }
+  useSheet(sheet);
 
   const keys = { range, full, cursor, marks, selected, onZoom: zoomTo, onSelect };
   const shared = { axis, range, width, clock, cursor, marks, selected };

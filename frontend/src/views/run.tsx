@@ -13,10 +13,12 @@ import { NavLink } from "../parts/nav-link";
 import { StaleBar } from "../parts/stale-bar";
 import { useFresh } from "../parts/use-fresh";
 import { useNow } from "../parts/use-now";
+import { report } from "../report";
 import { isLive } from "../run-tone";
 import { adjust, comparePlace, nav } from "../state";
-import { COMPARE_WITH_HEALTHY, noSuchRun, signOfLife } from "../words";
+import { COMPARE_WITH_HEALTHY, noSuchRun, runSummary, signOfLife } from "../words";
 import { Attempts, FurtherFindings, NotRecorded, Settings } from "./details";
+import { ExportMenu } from "./export-menu";
 import { Incidents } from "./incidents";
 import { Snippet } from "./start";
 import { VerdictCard } from "./verdict-card";
@@ -48,10 +50,17 @@ export function RunView({ name }: { name: string }) {
         </NavLink>
         <h1 title={name}>{name}</h1>
         <span class="space" />
-        {feed.data.value?.run.monitored && (
+        {feed.data.value?.run.monitored && !report && (
           <NavLink to={comparePlace(name)} class="button">
             {COMPARE_WITH_HEALTHY}
           </NavLink>
+        )}
+        {feed.data.value && (
+          <ExportMenu
+            runs={[name]}
+            told={feed.data.value}
+            summary={runSummary(feed.data.value)}
+          />
         )}
       </nav>
       <RunBody name={name} feed={feed} store={store} unknown={unknown} />

@@ -1,0 +1,141 @@
+"""`make screenshots`: every view, light and dark, from a phone to a large screen.
+
+The runs are the recorded ones of `tests/runs`, those of the demo if it has run, and two
+that are alive while the pictures are taken.
+"""
+
+import argparse
+import contextlib
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from demo.browser import browser
+from demo.tensorboard_server import TensorBoardServer, tensorboard, wait_until
+
+HERE = Path(__file__).parent
+OUT = HERE / "out" / "screenshots"
+RECORDED = HERE.parent / "tests" / "runs"
+
+WIDTHS = (390, 1280, 1920)
+THEMES = ("light", "dark")
+HEIGHT = 900
+# A longer page is cut here: nobody looks at more of a picture.
+MOST_HEIGHT = 3_600
+STUCK = "live/stuck"
+RUNNING = "live/running"
+
+
+def place(view: str, **keys: str) -> str:
+    """The part of TensorBoard's address that belongs to the tab."""
+    pairs = {"view": view, **keys}
+    return "".join(
+        f"&p.health.{key}={quote(value, safe='')}" for key, value in pairs.items()
+    )
+
+
+VIEWS = {
+    "runs": "",
+    "runs_failed": "&p.health.f=failed",
+    "run_out_of_memory": place("run", run="host_oom"),
+    "run_gradients": place("run", run="vanishing_gradients"),
+    "run_nan": place("run", run="nan_op-2"),
+    "run_hang": place("run", run="input_hang"),
+    "run_slow_data": place("run", run="input_bound-2"),
+    "run_error": place("run", run="callback_error-2"),
+    "run_healthy": place("run", run="healthy-5"),
+    "run_live": place("run", run=RUNNING),
+    "run_stuck": place("run", run=STUCK),
+    "compare": place("compare", a="vanishing_gradients"),
+    "compare_two": place("compare", a="lr_too_high", b="healthy-12"),
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m demo.screenshots")
+    parser.add_argument("--out", type=Path, default=OUT, help="where to put them")
+    parser.add_argument("--views", nargs="+", default=list(VIEWS), choices=list(VIEWS))
+    parser.add_argument("--widths", nargs="+", type=int, default=WIDTHS)
+    parser.add_argument("--themes", nargs="+", default=THEMES, choices=THEMES)
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        logs = gather(Path(folder))
+        if any("live" in VIEWS[view] or not VIEWS[view] for view in options.views):
+            stack.enter_context(alive(logs))
+        server = stack.enter_context(tensorboard(["--logdir", str(logs)]))
+        wait_for_runs(server, logs)
+        chromium = stack.enter_context(browser())
+        for theme in options.themes:
+            for width in options.widths:
+                for view in options.views:
+                    path = options.out / f"{view}_{theme}_{width}.png"
+                    take(chromium, server.url + "/#health" + VIEWS[view], path)
+    return 0
+
+
+def gather(folder: Path) -> Path:
+    """A log directory with all recorded runs, as somebody's would be."""
+    for source in (RECORDED, HERE / "out" / "logs"):
+        for run in sorted(source.glob("*/plugins")):
+            shutil.copytree(run, folder / run.parent.name / run.name)
+    return folder
+
+
+@contextlib.contextmanager
+def alive(logs: Path) -> Iterator[None]:
+    """Two loops that go on while pictures are taken; one of them hangs soon."""
+    with contextlib.ExitStack() as stack:
+        for name, arguments in (
+            (RUNNING, ()),
+            (STUCK, ("--stuck-at-step", "300")),
+        ):
+            command = [sys.executable, "-m", "demo.live_loop", str(logs / name)]
+            process = subprocess.Popen([*command, *arguments], cwd=HERE.parent)
+            stack.callback(process.wait)
+            stack.callback(process.kill)
+        yield
+
+
+def wait_for_runs(server: TensorBoardServer, logs: Path) -> None:
+    expected = {run.parent.name for run in logs.glob("*/plugins")}
+    live = (logs / STUCK).exists()
+
+    def ready() -> bool:
+        answer = server.json("/data/plugin/health/runs")
+        states = {row["name"]: row["state"] for row in answer["runs"]}
+        return expected <= set(states) and (not live or states[STUCK] == "stuck")
+
+    wait_until(ready, seconds=180)
+
+
+def take(chromium: Any, url: str, path: Path) -> None:
+    """One picture of the whole view, as high as it is."""
+    _, theme, width = path.stem.rsplit("_", 2)
+    page = chromium.new_page(viewport={"width": int(width), "height": HEIGHT})
+    try:
+        page.goto(url)
+        tab = page.frame_locator("iframe").first
+        tab.locator("main :is(h1, h2)").first.wait_for(state="attached", timeout=60_000)
+        page.wait_for_load_state("networkidle")
+        if theme == "dark":
+            page.locator("body").evaluate("body => body.classList.add('dark-mode')")
+            tab.locator(":root[data-theme=dark]").wait_for()
+        inside = tab.locator(":root").evaluate("root => root.scrollHeight")
+        frame = page.locator("iframe").first.bounding_box()
+        height = max(HEIGHT, min(MOST_HEIGHT, int(frame["y"]) + inside))
+        page.set_viewport_size({"width": int(width), "height": height})
+        page.wait_for_timeout(200)
+        page.screenshot(path=path)
+        print(path, flush=True)
+    finally:
+        page.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
