@@ -17,6 +17,7 @@ import type {
   Mark,
   Maybe,
   NotMeasured,
+  Phase,
   Place,
   Reading,
   ReadingProblem,
@@ -25,8 +26,13 @@ import type {
   RunState,
   SeriesPoints,
   Severity,
+  StackFrame,
+  StackThread,
   Story,
   Unit,
+  Worker,
+  WorkerPart,
+  Workers,
 } from "./api-types";
 import {
   fields,
@@ -231,6 +237,32 @@ function incident(value: unknown): Incident {
     step: number(given.step),
     wall_time: number(given.wall_time),
     text: text(given.text),
+    threads: list(given.threads, thread),
+  };
+}
+
+function thread(value: unknown): StackThread {
+  const given = fields(value);
+  return { trains: given.trains === true, frames: list(given.frames, frame) };
+}
+
+function frame(value: unknown): StackFrame {
+  const given = fields(value);
+  return {
+    file: words(given.file),
+    line: number(given.line) ?? 0,
+    function: words(given.function),
+    library: given.library === true,
+  };
+}
+
+function phase(value: unknown): Phase {
+  const given = fields(value);
+  return {
+    what: words(given.what),
+    from_time: number(given.from_time) ?? 0,
+    to_time: number(given.to_time) ?? 0,
+    step: number(given.step),
   };
 }
 
@@ -255,6 +287,41 @@ function laneInfo(value: unknown): LaneInfo {
   };
 }
 
+const WORKER_PARTS: readonly WorkerPart[] = [
+  "root",
+  "same",
+  "consequence",
+  "fine",
+  "no record",
+];
+
+function worker(value: unknown): Worker {
+  const given = fields(value);
+  return {
+    name: words(given.name),
+    part: oneOf(WORKER_PARTS, given.part) ?? "fine",
+    attempt: text(given.attempt),
+    host: text(given.host),
+    pid: number(given.pid),
+    state: state(given.state),
+    headline: words(given.headline),
+    cause: text(given.cause),
+    step: number(given.step),
+    started_at: number(given.started_at),
+    last_seen_at: number(given.last_seen_at),
+    clock_ahead_seconds: number(given.clock_ahead_seconds),
+  };
+}
+
+function workers(value: unknown): Workers {
+  const given = fields(value);
+  return {
+    size: number(given.size) ?? 0,
+    notes: list(given.notes, words),
+    table: list(given.table, worker),
+  };
+}
+
 export function decodeStory(value: unknown): Story {
   const given = fields(value);
   return {
@@ -264,9 +331,11 @@ export function decodeStory(value: unknown): Story {
     not_measured: list(given.not_measured, notMeasured),
     attempts: list(given.attempts, attempt),
     epochs: list(given.epochs, epoch),
+    phases: list(given.phases, phase),
     incidents: list(given.incidents, incident),
     lanes: list(given.lanes, laneInfo),
     settings: record(given.settings, setting),
+    workers: isFields(given.workers) ? workers(given.workers) : null,
   };
 }
 

@@ -144,12 +144,34 @@ export interface Epoch {
   metrics: Record<string, Maybe<number>>;
 }
 
+/** A stretch in which no training steps were made. */
+export interface Phase {
+  what: string;
+  from_time: number;
+  to_time: number;
+  step: Maybe<number>;
+}
+
+export interface StackFrame {
+  file: string;
+  line: number;
+  function: string;
+  library: boolean;
+}
+
+/** The calls of one thread, outermost first. */
+export interface StackThread {
+  trains: boolean;
+  frames: StackFrame[];
+}
+
 export interface Incident extends Moment {
   id: string;
   kind: string;
   severity: Severity;
   message: string;
   text: Maybe<string>;
+  threads: StackThread[];
 }
 
 export interface LaneSeries {
@@ -170,6 +192,30 @@ export interface LaneInfo {
   limits: LaneLimit[];
 }
 
+/** What a worker has to do with the cause. */
+export type WorkerPart = "root" | "same" | "consequence" | "fine" | "no record";
+
+export interface Worker {
+  name: string;
+  part: WorkerPart;
+  attempt: Maybe<string>;
+  host: Maybe<string>;
+  pid: Maybe<number>;
+  state: Maybe<RunState>;
+  headline: string;
+  cause: Maybe<string>;
+  step: Maybe<number>;
+  started_at: Maybe<number>;
+  last_seen_at: Maybe<number>;
+  clock_ahead_seconds: Maybe<number>;
+}
+
+export interface Workers {
+  size: number;
+  notes: string[];
+  table: Worker[];
+}
+
 export interface Story {
   run: RunRow;
   verdict: Maybe<Finding>;
@@ -177,9 +223,11 @@ export interface Story {
   not_measured: NotMeasured[];
   attempts: Attempt[];
   epochs: Epoch[];
+  phases: Phase[];
   incidents: Incident[];
   lanes: LaneInfo[];
   settings: Record<string, string>;
+  workers: Maybe<Workers>;
 }
 
 export interface SeriesPoints {
@@ -274,4 +322,57 @@ export interface Comparison {
   try_first: Maybe<{ setting: string; why: string }>;
   lanes: ComparedLane[];
   clocks: Maybe<{ a: AlignedClock; b: AlignedClock }>;
+}
+
+export interface Layer {
+  name: string;
+  kind: string;
+  activation: string;
+  units: Maybe<number>;
+  parameters: Maybe<number>;
+  trainable: Maybe<boolean>;
+  /** One for each look; null where no gradient reached the layer. */
+  gradient_norms: Maybe<number>[];
+  weight_norm: Maybe<number>;
+  update_norm: Maybe<number>;
+  zero_fraction: Maybe<number>;
+  dead_fraction: Maybe<number>;
+  saturated_fraction: Maybe<number>;
+}
+
+export interface BatchField {
+  name: string;
+  role: string;
+  dtype: string;
+  shape: number[];
+  minimum: Maybe<number>;
+  maximum: Maybe<number>;
+  mean: Maybe<number>;
+  std: Maybe<number>;
+  zero_fraction: Maybe<number>;
+  nonfinite_count: Maybe<number>;
+  distinct: Maybe<number>;
+}
+
+export interface TimePart {
+  what: string;
+  seconds: number;
+}
+
+export interface TrainingInside {
+  looks: { step: number[]; time: number[] };
+  layers: Layer[];
+  data: {
+    kind: Maybe<string>;
+    stages: string[];
+    settings: Record<string, string>;
+    batches_seen: number;
+    fields: BatchField[];
+  };
+  time: TimePart[];
+}
+
+export interface RawEvents {
+  total: number;
+  events: { kind: string; step: number; wall_time: number; text: string }[];
 }

@@ -2,8 +2,18 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { ApiError, laneSource, runListSource, storySource } from "./api";
 import { decodeError, decodeLane, decodeRunList, decodeStory } from "./api-decode";
 import { decodeComparison } from "./api-decode-comparison";
+import { decodeEvents, decodeTraining } from "./api-decode-training";
 import { serve } from "./testing/answers";
-import { COMPARE, ERROR, example, LANE, RUN, RUNS } from "./testing/http-api-examples";
+import {
+  COMPARE,
+  ERROR,
+  EVENTS,
+  example,
+  LANE,
+  RUN,
+  RUNS,
+  TRAINING,
+} from "./testing/http-api-examples";
 
 afterEach(() => vi.unstubAllGlobals());
 
@@ -23,6 +33,14 @@ describe("the examples of http_api.md", () => {
 
   test("a comparison", () => {
     expect(decodeComparison(example(COMPARE))).toEqual(example(COMPARE));
+  });
+
+  test("what is inside a training", () => {
+    expect(decodeTraining(example(TRAINING))).toEqual(example(TRAINING));
+  });
+
+  test("raw events", () => {
+    expect(decodeEvents(example(EVENTS))).toEqual(example(EVENTS));
   });
 
   test("an error", () => {
@@ -52,6 +70,8 @@ describe("decoding", () => {
       expect(decodeStory(answer).verdict).toBeNull();
       expect(decodeLane(answer).time).toEqual([]);
       expect(decodeComparison(answer).signals).toEqual([]);
+      expect(decodeTraining(answer).layers).toEqual([]);
+      expect(decodeEvents(answer).events).toEqual([]);
       expect(decodeError(answer)).toBeNull();
     },
   );

@@ -1,7 +1,15 @@
 // Asks the plugin's routes, and tells apart the ways in which that can fail.
 import { decodeError, decodeLane, decodeRunList, decodeStory } from "./api-decode";
 import { decodeComparison } from "./api-decode-comparison";
-import type { Comparison, LanePoints, RunList, Story } from "./api-types";
+import { decodeEvents, decodeTraining } from "./api-decode-training";
+import type {
+  Comparison,
+  LanePoints,
+  RawEvents,
+  RunList,
+  Story,
+  TrainingInside,
+} from "./api-types";
 import { type Report, report, savedAnswer } from "./report";
 import { NOT_SAVED } from "./words";
 
@@ -90,6 +98,14 @@ export function runListSource(): Source<RunList> {
 
 export function storySource(run: string): Source<Story> {
   return source(`./run?${new URLSearchParams({ run })}`, decodeStory);
+}
+
+export function trainingSource(run: string): Source<TrainingInside> {
+  return source(`./training?${new URLSearchParams({ run })}`, decodeTraining);
+}
+
+export function eventsSource(run: string): Source<RawEvents> {
+  return source(`./events?${new URLSearchParams({ run })}`, decodeEvents);
 }
 
 /** Without `b` the server picks a healthy run. */

@@ -111,7 +111,10 @@ export function quantity(unit: Unit, value: Maybe<number>): string {
     case "seconds":
       return duration(value);
     case "count":
-      return integer(value);
+      // Cores in use may be a fraction of one; processes never are.
+      return Math.abs(value) < 10
+        ? decimal(Math.round(value * 100) / 100)
+        : integer(value);
     case "per_second":
       return `${decimal(value)}/s`;
     case "celsius":

@@ -11,6 +11,9 @@ export const dark = signal(false);
 export const visible = signal(true);
 export const reloads = signal(0);
 
+/** The lane, and the place in it, that a line of evidence has just pointed at. */
+export const lit = signal<{ lane: string; x: number | null } | null>(null);
+
 export const runList = createFeed(runListSource());
 
 export function connectToHost(): void {
@@ -50,6 +53,7 @@ export function open(change: Partial<Nav>): void {
   // The view we leave keeps its filters for Back.
   host.writeAddress(nav.peek(), "replace");
   nav.value = { ...nav.peek(), ...change };
+  lit.value = null;
   host.writeAddress(nav.peek(), "push");
   window.scrollTo(0, 0);
 }

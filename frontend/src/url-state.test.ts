@@ -7,6 +7,7 @@ const deep: Nav = {
   a: "",
   b: "",
   more: [],
+  difference: false,
   align: "step",
   axis: "wall",
   range: [12.5, 99],

@@ -57,6 +57,8 @@ export interface Nav {
   /** Further runs beside the two. */
   more: readonly string[];
   align: Align;
+  /** Draw how far each run is from A instead of the runs themselves. */
+  difference: boolean;
   axis: Axis;
   /** The zoom, in the unit of the axis. */
   range: readonly [number, number] | null;
@@ -74,6 +76,7 @@ export const START: Nav = {
   b: "",
   more: [],
   align: "step",
+  difference: false,
   axis: "step",
   range: null,
   incident: "",
@@ -139,6 +142,7 @@ export function readNav(hash: string): Nav {
     b: mine.get("b") ?? "",
     more: MORE_KEYS.flatMap((key) => mine.get(key) ?? []),
     align: oneOf(ALIGNS, mine.get("align")) ?? START.align,
+    difference: mine.get("draw") === "difference",
     axis: oneOf(AXES, mine.get("x")) ?? START.axis,
     range: readRange(mine.get("from"), mine.get("to")),
     incident: mine.get("inc") ?? "",
@@ -168,6 +172,7 @@ export function writeNav(nav: Nav, hash: string): string {
       ["b", nav.b],
       ...MORE_KEYS.map((key, at): [string, string] => [key, nav.more[at] ?? ""]),
       ["align", nav.align === START.align ? "" : nav.align],
+      ["draw", nav.difference ? "difference" : ""],
       ...zoom,
     ],
   };

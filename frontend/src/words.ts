@@ -4,17 +4,21 @@
 // the thing first, then the number.
 import type { ApiError } from "./api";
 import type {
+  Comparison,
   Confidence,
   Epoch,
   Finding,
   LaneInfo,
+  Layer,
   Maybe,
   NotMeasured,
+  Phase,
   Place,
   Reading,
   RunRow,
   RunState,
   Story,
+  WorkerPart,
 } from "./api-types";
 import { clockTime, dateAndTime, decimal, duration, integer, quantity } from "./format";
 
@@ -56,7 +60,10 @@ export const ALIGN_TITLES = {
   end: "From the end",
 } as const;
 
-export const COMPARE_TITLE = "Compare two runs";
+export function compareTitle(count: number): string {
+  return `Compare ${count <= 2 ? "two" : integer(count)} runs`;
+}
+
 export const COMPARE_WITH_HEALTHY = "Compare with a healthy run";
 export const PICK_HEALTHY = "A healthy run, picked for you";
 export const FIRST_DIFFERENCE = "First difference";
@@ -98,7 +105,7 @@ export function calmSentence(run: RunRow): string {
     case "running":
       return "This page follows the run by itself.";
     case "finished":
-      return "It ran to its planned end. What it learned is not judged yet.";
+      return "It ran to its planned end, and nothing that was measured looks wrong.";
     case null:
       return "Add one line to the training script, and this page will say what the run is doing and, if it stops, why.";
     default:
@@ -117,6 +124,52 @@ export const NOT_SAVED = "This is not part of the saved report.";
 
 export function savedSentence(madeAt: number): string {
   return `Saved report of ${dateAndTime(madeAt)}. It shows the runs as they were then.`;
+}
+
+export const WORKER_PARTS: Record<WorkerPart, string> = {
+  root: "It began here",
+  same: "The same happened here",
+  consequence: "A consequence",
+  fine: "Nothing wrong",
+  "no record": "Left no record here",
+};
+
+export function workersTitle(size: number): string {
+  return `${counted(size, "worker")} that trained together`;
+}
+
+export function otherThreads(count: number): string {
+  return `${counted(count, "other thread")} outside of your code`;
+}
+
+export function callsInside(count: number, name: string): string {
+  return `${counted(count, "call")} inside ${name}`;
+}
+
+export function eventsShown(shown: number, total: number): string {
+  return shown === total
+    ? `${counted(total, "event")} as recorded, oldest first.`
+    : `The newest ${integer(shown)} of ${counted(total, "event")}, oldest first.`;
+}
+
+/** What the heat map says to someone who cannot see it. */
+export function heatMapLabel(layers: readonly Layer[]): string {
+  const last = layers.map((layer) => {
+    const norm = layer.gradient_norms.at(-1) ?? null;
+    return `${layer.name} ${norm === null ? "none" : decimal(norm)}`;
+  });
+  return `Gradient norm of ${counted(layers.length, "layer")} at the last look: ${last
+    .slice(0, 40)
+    .join(", ")}`;
+}
+
+export function comparisonSummary(comparisons: readonly Comparison[]): string {
+  const lines = comparisons.flatMap(({ a, b, headline, summary, try_first: tip }) => [
+    `**${headline}**`,
+    `A: ${a.name}, B: ${b?.name ?? "none"}. ${summary}`,
+    ...(tip ? [`To try first: ${tip.setting}. ${tip.why}`] : []),
+  ]);
+  return lines.join("\n");
 }
 
 /** Six lines of Markdown for an issue or a chat. */
@@ -224,6 +277,10 @@ export function epochTooltip(epoch: Epoch): string {
   return [`Epoch ${epoch.epoch}${steps}`, ...metrics].join("\n");
 }
 
+export function phaseTooltip(phase: Phase): string {
+  return `${phase.what}: ${duration(phase.to_time - phase.from_time)}`;
+}
+
 export interface LaneSummary {
   lowest: Maybe<number>;
   highest: Maybe<number>;
@@ -239,22 +296,23 @@ export function laneLabel(lane: LaneInfo, summary: LaneSummary): string {
   )}, last ${said(summary.last)}`;
 }
 
-/** What a chart with two runs says to someone who cannot see it. */
+/** What a chart with several runs says to someone who cannot see it. */
 export function comparedLaneLabel(
   lane: Pick<LaneInfo, "title" | "unit">,
-  a: LaneSummary,
-  b: LaneSummary,
+  letters: readonly string[],
+  runs: readonly LaneSummary[],
 ): string {
   const said = (value: Maybe<number>) => quantity(lane.unit, value);
   const run = (letter: string, { lowest, highest, last }: LaneSummary) =>
     highest === null
       ? `${letter} no samples`
       : `${letter} lowest ${said(lowest)}, highest ${said(highest)}, last ${said(last)}`;
-  return `${lane.title}: ${run("A", a)}; ${run("B", b)}`;
+  const each = runs.map((summary, at) => run(letters[at] ?? "", summary));
+  return `${lane.title}: ${each.join("; ")}`;
 }
 
 export const COMPARE_TIMELINE_LABEL =
-  "Both runs side by side. Arrow keys move the cursor, n and p jump between marks, plus and minus zoom, 0 shows everything.";
+  "The runs side by side. Arrow keys move the cursor, n and p jump between marks, plus and minus zoom, 0 shows everything.";
 
 export function allSettings(count: number): string {
   return `Show all ${counted(count, "setting")}`;

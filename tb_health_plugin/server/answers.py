@@ -16,6 +16,7 @@ from tb_health_plugin.server import payloads
 from tb_health_plugin.server.errors import NotFound, RequestError
 from tb_health_plugin.server.incidents import incidents
 from tb_health_plugin.server.lanes import drawn_lanes, memory_limit
+from tb_health_plugin.server.phases import phases
 from tb_health_plugin.server.view import ToldRun, View
 
 MOST_BUCKETS = 2_000
@@ -113,13 +114,13 @@ def run_story(view: View, name: str) -> payloads.RunStory:
         "attempts": [],
         "workers": None,
         "epochs": [],
+        "phases": [],
         "incidents": [],
         "lanes": [],
         "settings": {},
     }
     if attempt is None or story is None:
         return answer
-    start = attempt.start
     answer["verdict"] = verdict_payload(story.verdict) if story.verdict else None
     answer["findings"] = [
         verdict_payload(one) for one in story.findings if one is not story.verdict
@@ -130,9 +131,10 @@ def run_story(view: View, name: str) -> payloads.RunStory:
     # A loop without epochs tells its only one again and again: the last counts.
     epochs = {(e.training, e.epoch): e for e in attempt.all(facts.EpochEnded)}
     answer["epochs"] = [_epoch(epoch) for epoch in epochs.values()]
+    answer["phases"] = phases(attempt)
     answer["incidents"] = incidents([attempt, *told.run.history.summaries])
     answer["lanes"] = _lanes(told.run.history)
-    answer["settings"] = dict(sorted(start.settings.items())) if start else {}
+    answer["settings"] = dict(sorted(_settings(attempt).items()))
     return answer
 
 
@@ -306,6 +308,12 @@ def _lanes(history: RunHistory) -> list[payloads.LanePayload]:
         }
         for drawn in drawn_lanes(history).values()
     ]
+
+
+def _settings(attempt: Attempt) -> dict[str, str]:
+    """What was set for the process, and for the training that came last."""
+    parts = (attempt.start, attempt.last(facts.TrainingStarted))
+    return {name: value for one in parts if one for name, value in one.settings.items()}
 
 
 def _shown_path(view: View, path: "os.PathLike[str]") -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from tb_health_plugin.events import facts
+from tb_health_plugin.events import facts, python_stacks
 from tb_health_plugin.reading.run_history import Attempt
 from tb_health_plugin.server import payloads
 
@@ -13,6 +13,7 @@ def incidents(attempts: list[Attempt]) -> list[payloads.IncidentPayload]:
     found.sort(key=lambda one: one["wall_time"])
     for index, one in enumerate(found):
         one["id"] = str(index)
+        one["threads"] = threads_in(one["text"] or "")
     return found
 
 
@@ -26,6 +27,7 @@ def _incidents_of(attempt: Attempt) -> Iterator[payloads.IncidentPayload]:
             "step": incident.step,
             "wall_time": incident.happened_at or incident.wall_time,
             "text": incident.text,
+            "threads": [],
         }
     for gap in attempt.all(facts.RecordingStopped):
         what = "Recording went on after a gap" if gap.resumed else "Not recorded"
@@ -37,6 +39,7 @@ def _incidents_of(attempt: Attempt) -> Iterator[payloads.IncidentPayload]:
             "step": gap.step,
             "wall_time": gap.wall_time,
             "text": None,
+            "threads": [],
         }
     for stall in attempt.all(facts.Stalled):
         yield {
@@ -50,6 +53,7 @@ def _incidents_of(attempt: Attempt) -> Iterator[payloads.IncidentPayload]:
             "step": stall.step,
             "wall_time": stall.since or stall.wall_time,
             "text": stall.stacks,
+            "threads": [],
         }
     for over in attempt.all(facts.StallEnded):
         yield {
@@ -60,6 +64,7 @@ def _incidents_of(attempt: Attempt) -> Iterator[payloads.IncidentPayload]:
             "step": over.step,
             "wall_time": over.wall_time,
             "text": None,
+            "threads": [],
         }
     for child in attempt.all(facts.ChildEnded):
         yield {
@@ -73,6 +78,7 @@ def _incidents_of(attempt: Attempt) -> Iterator[payloads.IncidentPayload]:
             "step": child.step,
             "wall_time": child.wall_time,
             "text": None,
+            "threads": [],
         }
     for seen in attempt.all(facts.ProcessEnded):
         text = seen.stacks or seen.output_tail
@@ -86,6 +92,7 @@ def _incidents_of(attempt: Attempt) -> Iterator[payloads.IncidentPayload]:
                 "step": seen.step,
                 "wall_time": seen.wall_time,
                 "text": text,
+                "threads": [],
             }
     for end in attempt.all(facts.RunEnded):
         if end.reason != "finished":
@@ -98,7 +105,29 @@ def _incidents_of(attempt: Attempt) -> Iterator[payloads.IncidentPayload]:
                 "step": end.step,
                 "wall_time": end.happened_at or end.wall_time,
                 "text": end.text,
+                "threads": [],
             }
+
+
+def threads_in(text: str) -> list[payloads.ThreadPayload]:
+    """The Python stacks in a text, if there are any, outermost call first."""
+    threads = python_stacks.parse(text)
+    trains = python_stacks.training_thread(threads)
+    return [
+        {
+            "trains": thread is trains,
+            "frames": [
+                {
+                    "file": frame.file,
+                    "line": frame.line,
+                    "function": frame.function,
+                    "library": frame.is_library,
+                }
+                for frame in reversed(thread.frames)
+            ],
+        }
+        for thread in threads
+    ]
 
 
 def _first_line(text: str) -> str:

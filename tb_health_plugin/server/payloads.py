@@ -92,8 +92,33 @@ class EpochPayload(TypedDict):
     metrics: dict[str, float]
 
 
+class PhasePayload(TypedDict):
+    """A stretch in which no training steps were made."""
+
+    what: str
+    from_time: float
+    to_time: float
+    step: int
+
+
+class FramePayload(TypedDict):
+    """One line of Python that had not returned."""
+
+    file: str
+    line: int
+    function: str
+    library: bool
+
+
+class ThreadPayload(TypedDict):
+    """The calls of one thread, outermost first."""
+
+    trains: bool
+    frames: list[FramePayload]
+
+
 class IncidentPayload(TypedDict):
-    """A mark on the timeline, with its text."""
+    """A mark on the timeline, with its text and the stacks in it."""
 
     id: str
     kind: str
@@ -102,6 +127,7 @@ class IncidentPayload(TypedDict):
     step: int
     wall_time: float
     text: str | None
+    threads: list[ThreadPayload]
 
 
 class SeriesPayload(TypedDict):
@@ -138,6 +164,7 @@ class RunStory(TypedDict):
     attempts: list[AttemptPayload]
     workers: WorkersPayload | None
     epochs: list[EpochPayload]
+    phases: list[PhasePayload]
     incidents: list[IncidentPayload]
     lanes: list[LanePayload]
     settings: dict[str, str]
@@ -276,3 +303,85 @@ class WorkerCells(TypedDict):
     unit: str
     time: list[float]
     rows: list[WorkerRow]
+
+
+class LooksPayload(TypedDict):
+    """The steps that were looked at closely."""
+
+    step: list[int]
+    time: list[float]
+
+
+class LayerPayload(TypedDict):
+    """A layer, its gradients by look, and how it stood at the last look."""
+
+    name: str
+    kind: str
+    activation: str
+    units: int | None
+    parameters: int | None
+    trainable: bool | None
+    gradient_norms: list[float | None]
+    weight_norm: float | None
+    update_norm: float | None
+    zero_fraction: float | None
+    dead_fraction: float | None
+    saturated_fraction: float | None
+
+
+class FieldPayload(TypedDict):
+    """One tensor of the last batch that was looked at."""
+
+    name: str
+    role: str
+    dtype: str
+    shape: list[int]
+    minimum: float | None
+    maximum: float | None
+    mean: float | None
+    std: float | None
+    zero_fraction: float | None
+    nonfinite_count: int | None
+    distinct: int | None
+
+
+class DataPayload(TypedDict):
+    """Where the batches come from, and what one looks like."""
+
+    kind: str | None
+    stages: list[str]
+    settings: dict[str, str]
+    batches_seen: int
+    fields: list[FieldPayload]
+
+
+class TimePayload(TypedDict):
+    """What time was spent on."""
+
+    what: str
+    seconds: float
+
+
+class TrainingPayload(TypedDict):
+    """`GET /training`."""
+
+    looks: LooksPayload
+    layers: list[LayerPayload]
+    data: DataPayload
+    time: list[TimePayload]
+
+
+class EventPayload(TypedDict):
+    """One fact as it was recorded."""
+
+    kind: str
+    step: int
+    wall_time: float
+    text: str
+
+
+class EventsPayload(TypedDict):
+    """`GET /events`."""
+
+    total: int
+    events: list[EventPayload]

@@ -20,12 +20,20 @@ from tensorboard.backend import json_util
 from tb_health_plugin.comparing.alignment import ALIGNS
 from tb_health_plugin.reading.library import Library
 from tb_health_plugin.reading.log_directory import Root
-from tb_health_plugin.server import answers, comparison, payloads
+from tb_health_plugin.server import (
+    answers,
+    comparison,
+    payloads,
+    raw_events,
+    training_page,
+)
 from tb_health_plugin.server.errors import RequestError
 from tb_health_plugin.server.view import View
 
 PAGE = Path(__file__).with_name("static") / "index.js"
 MOST_RUNS = 8
+# Raw facts in a report, the newest.
+EVENTS = 200
 # What somebody may not want to hand on.
 OUTPUT, SETTINGS = "output", "settings"
 PARTS = (OUTPUT, SETTINGS)
@@ -117,6 +125,10 @@ def _answers(
         story = answers.run_story(view, name)
         _leave_out(story, leave_out)
         yield _key("run", run=name), story
+        yield _key("training", run=name), training_page.training(view, name)
+        if not leave_out:
+            newest = raw_events.raw_events(view, name, EVENTS)
+            yield _key("events", run=name), newest
         for lane in story["lanes"]:
             id = lane["id"]
             yield _key("lane", run=name, lane=id), _lane(view, name, id)
@@ -136,6 +148,8 @@ def _leave_out(story: payloads.RunStory, parts: Collection[str]) -> None:
             # The name of an attempt has the host's in it.
             attempt["id"] = str(number)
             attempt["host"] = attempt["pid"] = None
+        for worker in story["workers"]["table"] if story["workers"] else ():
+            worker["attempt"] = worker["host"] = worker["pid"] = None
     if OUTPUT in parts:
         for incident in story["incidents"]:
             if incident["text"] is not None:

@@ -11,7 +11,14 @@ from typing import Any
 from tensorboard.backend import http_util
 from werkzeug.wrappers import Request, Response
 
-from tb_health_plugin.server import answers, comparison, report_page, workers
+from tb_health_plugin.server import (
+    answers,
+    comparison,
+    raw_events,
+    report_page,
+    training_page,
+    workers,
+)
 from tb_health_plugin.server.errors import MethodNotAllowed, NotFound, RequestError
 from tb_health_plugin.server.refresher import Refresher
 from tb_health_plugin.server.view import View
@@ -20,6 +27,7 @@ _LOG = logging.getLogger("tb_health_plugin")
 _STATIC = Path(__file__).with_name("static")
 _DEFAULT_BUCKETS = 800
 _DEFAULT_WORKER_BUCKETS = 120
+_DEFAULT_EVENTS = 200
 
 Handler = Callable[[Request], Response]
 
@@ -49,6 +57,8 @@ class Routes:
             "/lane": self._lane,
             "/compare": self._compare,
             "/workers": self._workers,
+            "/training": self._training,
+            "/events": self._events,
             "/report": self._report,
         }
         return {path: _app(handler) for path, handler in handlers.items()}
@@ -122,6 +132,25 @@ class Routes:
             request,
             etag,
             lambda: workers.worker_cells(self._view, name, quantity, buckets=buckets),
+        )
+
+    def _training(self, request: Request) -> Response:
+        self._refresher.asked()
+        name = _required(request, "run")
+        return _answer(
+            request,
+            f"{self._version_of(name)}-training",
+            lambda: training_page.training(self._view, name),
+        )
+
+    def _events(self, request: Request) -> Response:
+        self._refresher.asked()
+        name = _required(request, "run")
+        limit = int(_number(request, "limit", _DEFAULT_EVENTS))
+        return _answer(
+            request,
+            f"{self._version_of(name)}-events-{limit}",
+            lambda: raw_events.raw_events(self._view, name, limit),
         )
 
     def _report(self, request: Request) -> Response:

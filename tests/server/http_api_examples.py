@@ -4,6 +4,7 @@ python -m tests.server.http_api_examples
 """
 
 import json
+import math
 import re
 import tempfile
 from collections.abc import Callable
@@ -32,6 +33,8 @@ URLS = {
     "lane": "/lane?run=bs512&lane=host_memory&buckets=3",
     "compare": "/compare?a=bs512",
     "workers": "/workers?run=two&buckets=6",
+    "training": "/training?run=bs512",
+    "events": "/events?run=bs512&limit=2",
 }
 
 BEGAN = 1_763_400_000.0
@@ -181,7 +184,55 @@ def _facts() -> list[facts.Fact]:
             planned_epochs=10,
             planned_steps_per_epoch=1_000,
             first_step=0,
-            settings={"batch_size": "512"},
+            settings={"batch_size": "512", "data.stages": "TFRecord, Map, Batch"},
+            layers=(
+                facts.Layer(name="dense", kind="Dense", activation="relu", units=64),
+            ),
+            variables=(
+                facts.Variable(name="dense/kernel", layer="dense", size=640),
+                facts.Variable(name="dense/bias", layer="dense", size=64),
+            ),
+        ),
+        facts.BatchSeen(
+            wall_time=BEGAN + 1,
+            training=0,
+            fields=(
+                facts.Field(
+                    name="x",
+                    role="input",
+                    dtype="float32",
+                    shape=(512, 10),
+                    minimum=0.0,
+                    maximum=1.0,
+                    mean=0.5,
+                    std=0.29,
+                    nonfinite_count=0,
+                ),
+            ),
+        ),
+        facts.Inspected(
+            wall_time=BEGAN + 2,
+            step=1,
+            training=0,
+            gradient_norm=5.0,
+            has_gradient=(1.0, 1.0),
+            gradient_norms=(3.0, 4.0),
+            weight_norms=(6.0, 8.0),
+            update_norms=(0.03, 0.04),
+            output_zero_fractions=(0.5,),
+            output_dead_fractions=(0.0,),
+            output_saturated_fractions=(math.nan,),
+        ),
+        facts.TimeSpent(
+            wall_time=BEGAN + 2_000,
+            step=1_000,
+            training=0,
+            epoch=0,
+            since=BEGAN,
+            seconds=2_000.0,
+            steps=1_000,
+            wait_seconds=240.0,
+            step_seconds=1_700.0,
         ),
         facts.EpochEnded(
             wall_time=BEGAN + 2_000,

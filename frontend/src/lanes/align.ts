@@ -18,15 +18,25 @@ export function interpolate(
   ys: readonly number[],
   x: number,
 ): number {
-  const found = xs.findIndex((knot) => knot >= x);
-  const after = found < 0 ? xs.length - 1 : Math.max(1, found);
+  const after = Math.min(xs.length - 1, Math.max(1, firstFrom(xs, x)));
   const [x0 = 0, x1 = x0] = [xs[after - 1], xs[after]];
   const [y0 = 0, y1 = y0] = [ys[after - 1], ys[after]];
   return x1 === x0 ? y1 : y0 + ((x - x0) / (x1 - x0)) * (y1 - y0);
 }
 
+/** The index of the first knot at or after a place, by halving. */
+function firstFrom(xs: readonly number[], x: number): number {
+  let [low, high] = [0, xs.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((xs[middle] ?? 0) >= x) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
 /** One line of a lane, as a lane of its own. */
-export function laneOf(compared: ComparedLane): LaneInfo {
+export function laneOf(compared: Omit<ComparedLane, "in_a" | "in_b">): LaneInfo {
   return {
     id: compared.lane,
     title: compared.title,
@@ -63,16 +73,46 @@ export function alignedTrack(
   };
 }
 
-/** Two tracks as the two series of one; undefined where only the other has a sample. */
-export function joinTracks(a: Track, b: Track): Track {
-  const x = [...new Set([...a.x, ...b.x])].sort((left, right) => left - right);
+/** Tracks as the series of one; undefined where only another has a sample. */
+export function joinTracks(...tracks: Track[]): Track {
+  const x = [...new Set(tracks.flatMap((track) => track.x))].sort((a, b) => a - b);
   return {
     x,
-    series: [spread(a, x), spread(b, x)],
-    // Where one run has no samples the other one may have some: no hatch.
+    series: tracks.map((track) => spread(track, x)),
+    // Where one run has no samples another one may have some: no hatch.
     gaps: [],
-    notFinite: a.notFinite ?? b.notFinite,
+    notFinite: tracks.find((track) => track.notFinite)?.notFinite ?? null,
   };
+}
+
+/** How far a run is from A, wherever both have a value. */
+export function differenceTrack(other: Track, a: Track): Track {
+  const ofA = known(a);
+  const first = ofA.xs[0] ?? Number.POSITIVE_INFINITY;
+  const last = ofA.xs.at(-1) ?? Number.NEGATIVE_INFINITY;
+  const apart = other.x.map((x, at) => {
+    const value = other.series[0]?.mean[at] ?? null;
+    if (value === null || x < first || x > last) return null;
+    return value - interpolate(ofA.xs, ofA.ys, x);
+  });
+  return {
+    x: other.x,
+    series: [{ said: apart, mean: apart, min: apart, max: apart }],
+    gaps: [],
+    notFinite: null,
+  };
+}
+
+function known(track: Track): { xs: number[]; ys: number[] } {
+  const xs: number[] = [];
+  const ys: number[] = [];
+  track.x.forEach((x, at) => {
+    const value = track.series[0]?.mean[at] ?? null;
+    if (value === null) return;
+    xs.push(x);
+    ys.push(value);
+  });
+  return { xs, ys };
 }
 
 const NO_SERIES: TrackSeries = { said: [], mean: [], min: [], max: [] };

@@ -1,19 +1,20 @@
-// One lane with both runs in it: their values, and their lines on one axis.
+// One lane with all runs in it: their values, and their lines on one axis.
 import type { ReadonlySignal, Signal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
-import type { AlignedClock, ComparedLane, LanePoints, Maybe } from "../api-types";
+import type { AlignedClock, LanePoints, Maybe } from "../api-types";
 import { quantity } from "../format";
-import { Badge, type Letter } from "../parts/badge";
+import { Badge, letterOf } from "../parts/badge";
 import type { Align } from "../url-state";
 import { comparedLaneLabel } from "../words";
-import { alignedTrack, joinTracks, laneOf } from "./align";
+import { alignedTrack, differenceTrack, joinTracks, laneOf } from "./align";
+import type { GroupLane } from "./compared-group";
 import { HEIGHT, TALL_HEIGHT } from "./lane";
-import { TWO_RUNS } from "./lane-plot";
+import { lookOf } from "./lane-plot";
 import { needsLog, type Range } from "./scale";
 import { summaryOf, type Track, valueAt } from "./track";
 import { usePlot } from "./use-plot";
 
-/** One of the two runs in a lane. */
+/** One of the runs in a lane. */
 export interface LaneSide {
   points: ReadonlySignal<Maybe<LanePoints>>;
   failed: boolean;
@@ -21,11 +22,12 @@ export interface LaneSide {
 }
 
 interface Props {
-  lane: ComparedLane;
-  /** Null where the run has no such signal. */
-  a: Maybe<LaneSide>;
-  b: Maybe<LaneSide>;
+  lane: GroupLane;
+  /** By run, A first. Null where the run has no such signal. */
+  sides: readonly Maybe<LaneSide>[];
   align: Align;
+  /** Draw how far each run is from A. */
+  difference: boolean;
   range: Range;
   zoomed: boolean;
   /** Why this lane matters most; null for the others. */
@@ -36,33 +38,42 @@ interface Props {
 
 const NOTHING: Track = { x: [], series: [], gaps: [], notFinite: null };
 
+/** A line of the lane: whose it is, and where it runs. */
+interface Line {
+  run: number;
+  track: Track;
+}
+
 export function CompareLane(props: Props) {
-  const { lane, align, range, tag, zoomed } = props;
-  const a = useTrack(lane, props.a, align);
-  const b = useTrack(lane, props.b, align);
-  const track = useMemo(() => joinTracks(a, b), [a, b]);
-  const [ofA, ofB] = useMemo(() => [summaryOf(a), summaryOf(b)], [a, b]);
+  const { lane, range, tag, zoomed, difference } = props;
+  const lines = useLines(props);
+  const track = useMemo(() => joinTracks(...lines.map((line) => line.track)), [lines]);
+  const summaries = useMemo(() => lines.map((line) => summaryOf(line.track)), [lines]);
+  const runs = lines.map((line) => line.run).join();
   const info = useMemo(
     () => ({
       ...laneOf(lane),
-      series: [
-        { column: "a", title: "A" },
-        { column: "b", title: "B" },
-      ],
+      limits: difference ? [] : lane.limits,
+      series: lines.map(({ run }) => ({ column: letterOf(run), title: letterOf(run) })),
     }),
-    [lane],
+    [lane, runs, difference],
   );
-  const log = needsLog(
-    lane.unit,
-    lower(ofA.lowest, ofB.lowest),
-    higher(ofA.highest, ofB.highest),
+  const lowest = Math.min(
+    ...summaries.map((one) => one.lowest ?? Number.POSITIVE_INFINITY),
   );
+  const highest = Math.max(
+    ...summaries.map((one) => one.highest ?? Number.NEGATIVE_INFINITY),
+  );
+  const log =
+    !difference && Number.isFinite(highest) && needsLog(lane.unit, lowest, highest);
   const height = tag === null ? HEIGHT : TALL_HEIGHT;
-  const model = { lane: info, track, range, fit: zoomed };
-  const element = usePlot(props, model, height, log, TWO_RUNS);
-  const missing = [props.a, props.b].some(
+  const model = { lane: info, track, range, fit: zoomed || difference };
+  const look = lookOf(lines.map(({ run }) => letterOf(run)));
+  const element = usePlot(props, model, height, log, look);
+  const missing = props.sides.some(
     (side) => side?.failed && side.points.value === null,
   );
+  const letters = lines.map(({ run }) => letterOf(run).toUpperCase());
   return (
     <section
       class={tag === null ? "lane" : "lane explains"}
@@ -72,13 +83,13 @@ export function CompareLane(props: Props) {
       <div class="lane-words">
         <h3>{lane.title}</h3>
         {tag !== null && <span class="tag">{tag}</span>}
-        <Values {...props} trackA={a} trackB={b} />
+        <Values {...props} lines={lines} />
       </div>
       <div class="lane-plot">
         <div
           ref={element}
           role="img"
-          aria-label={comparedLaneLabel(lane, ofA, ofB)}
+          aria-label={comparedLaneLabel(lane, letters, summaries)}
           style={{ height: `${height}px` }}
         />
         {missing && <p class="lane-failed">This lane could not be read.</p>}
@@ -87,38 +98,43 @@ export function CompareLane(props: Props) {
   );
 }
 
-function useTrack(lane: ComparedLane, side: Maybe<LaneSide>, align: Align): Track {
-  const points = side?.points.value ?? null;
-  const clock = side?.clock;
-  return useMemo(
-    () =>
-      points && clock ? alignedTrack(laneOf(lane), points, align, clock) : NOTHING,
-    [lane, points, align, clock],
-  );
-}
-
-function lower(a: Maybe<number>, b: Maybe<number>): Maybe<number> {
-  return a === null || b === null ? (a ?? b) : Math.min(a, b);
-}
-
-function higher(a: Maybe<number>, b: Maybe<number>): Maybe<number> {
-  return a === null || b === null ? (a ?? b) : Math.max(a, b);
+/** All runs, or in their place how far the others are from A. */
+function useLines({ lane, sides, align, difference }: Props): Line[] {
+  const points = sides.map((side) => side?.points.value ?? null);
+  return useMemo(() => {
+    const tracks = sides.map((side, run) => {
+      const known = points[run];
+      return known && side
+        ? alignedTrack(laneOf(lane), known, align, side.clock)
+        : NOTHING;
+    });
+    const lines = tracks.map((track, run) => ({ run, track }));
+    const [a, ...others] = lines;
+    if (!difference || !a) return lines;
+    return others.map(({ run, track }) => ({
+      run,
+      track: differenceTrack(track, a.track),
+    }));
+    // The sides are made anew each time; what they hold is compared one by one.
+  }, [lane, align, difference, ...points, ...sides.map((side) => side?.clock)]);
 }
 
 /** Apart from the lane, so that a moving cursor renders only these few words. */
-function Values(props: Props & { trackA: Track; trackB: Track }) {
-  const { lane, trackA, trackB, range } = props;
+function Values(props: Props & { lines: readonly Line[] }) {
+  const { lane, lines, range, difference } = props;
   const x = props.cursor.value;
-  const value = (letter: Letter, track: Track) => (
-    <span>
-      <Badge letter={letter} /> <b>{quantity(lane.unit, seenAt(track, x, range))}</b>
-    </span>
-  );
+  const signed = (value: Maybe<number>) =>
+    `${difference && value !== null && value > 0 ? "+" : ""}${quantity(lane.unit, value)}`;
   return (
     <div class="lane-values">
-      {value("a", trackA)}
-      {value("b", trackB)}
-      <span class="faint when">{x === null ? "at the end" : ""}</span>
+      {lines.map(({ run, track }) => (
+        <span key={run}>
+          <Badge letter={letterOf(run)} /> <b>{signed(seenAt(track, x, range))}</b>
+        </span>
+      ))}
+      <span class="faint when">
+        {difference ? "from A" : ""} {x === null ? "at the end" : ""}
+      </span>
     </div>
   );
 }

@@ -1,15 +1,16 @@
-// "Side by side": all lanes of two runs on one axis, with the first difference marked.
+// "Side by side": all lanes of all runs on one axis, with the first difference marked.
 import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type {
   AlignedClock,
-  ComparedLane,
   ComparedSignal,
   Comparison,
   Maybe,
   RunRow,
 } from "../api-types";
+import { type Sheet, type SheetLane, useSheet } from "../export/sheet";
 import { quantity } from "../format";
+import { letterOf } from "../parts/badge";
 import { isLive, shapeOf, toneOf } from "../run-tone";
 import { adjust, nav } from "../state";
 import { ALIGNS, type Align } from "../url-state";
@@ -26,34 +27,29 @@ import {
   alignedTicks,
   alignedTrack,
   endPlace,
+  joinTracks,
   laneOf,
   laneRange,
 } from "./align";
 import { CompareLane, type LaneSide, seenAt } from "./compare-lane";
+import { type Group, type GroupLane, lanesOfRun } from "./compared-group";
 import { AXIS_WIDTH, RIGHT_MARGIN } from "./lane-plot";
 import type { LaneStore } from "./lane-store";
 import { type PlacedMark, placePins, type TimelineMark } from "./marks";
 import { CursorLine } from "./overlay";
-import { around, type Range, toPixels, withinFull } from "./scale";
+import { around, needsLog, type Range, toPixels, withinFull } from "./scale";
 import { SpokenCursor } from "./spoken-cursor";
 import { Pins, Ticks } from "./timeline-head";
 import { timelineKey } from "./timeline-keys";
+import { summaryOf, type Track } from "./track";
 import { useWidth } from "./use-width";
 
-export interface Stores {
-  a: LaneStore;
-  b: LaneStore;
-}
-
-interface Clocks {
-  a: AlignedClock;
-  b: AlignedClock;
-}
-
 interface Props {
+  /** The pair that is told in words; its marks are drawn. */
   comparison: Comparison;
-  clocks: Clocks;
-  stores: Stores;
+  group: Group;
+  /** By run, A first. */
+  stores: readonly LaneStore[];
 }
 
 /** The zoom to a difference: 16% to either side, as "Show" does on a run's page. */
@@ -81,12 +77,12 @@ function tagOf(comparison: Comparison): string {
   return isFirst(comparison) ? "differs first" : "matters most";
 }
 
-export function CompareTimeline({ comparison, clocks, stores }: Props) {
+export function CompareTimeline({ comparison, group, stores }: Props) {
   const cursor = useSignal<Maybe<number>>(null);
-  const { align } = comparison;
-  const zoom = nav.value.range;
+  const { align } = group;
+  const { range: zoom, difference } = nav.value;
   const first = firstDifference(comparison);
-  useZoomedDetail(comparison, clocks, stores);
+  useZoomedDetail(group, stores);
 
   function switchAlign(next: Align) {
     cursor.value = null;
@@ -98,6 +94,7 @@ export function CompareTimeline({ comparison, clocks, stores }: Props) {
       <header>
         <h2 id="side-by-side">Side by side</h2>
         <AlignSwitch align={align} onSwitch={switchAlign} />
+        <DrawSwitch difference={difference} />
         <span class="space" />
         {!zoom && first?.begins && (
           <button
@@ -120,12 +117,31 @@ export function CompareTimeline({ comparison, clocks, stores }: Props) {
       </header>
       <Lanes
         comparison={comparison}
-        clocks={clocks}
+        group={group}
         stores={stores}
         cursor={cursor}
         zoom={zoom}
+        difference={difference}
       />
     </section>
+  );
+}
+
+function DrawSwitch({ difference }: { difference: boolean }) {
+  return (
+    <fieldset class="switch">
+      <legend class="unseen">Draw</legend>
+      {[false, true].map((item) => (
+        <button
+          key={String(item)}
+          type="button"
+          aria-pressed={item === difference}
+          onClick={() => adjust({ difference: item })}
+        >
+          {item ? "Difference from A" : "Overlay"}
+        </button>
+      ))}
+    </fieldset>
   );
 }
 
@@ -148,36 +164,34 @@ function AlignSwitch(props: { align: Align; onSwitch(align: Align): void }) {
 }
 
 /** Only the zoom decides here; new data of a live run is fetched by the view. */
-function useZoomedDetail({ align, lanes }: Comparison, clocks: Clocks, stores: Stores) {
+function useZoomedDetail(group: Group, stores: readonly LaneStore[]) {
   const zoom = nav.value.range;
+  const { align, clocks } = group;
   useEffect(() => {
-    for (const side of ["a", "b"] as const) {
-      const ids = lanesOf(lanes, side);
-      stores[side].zoom(ids, zoom && laneRange(zoom, align, clocks[side]));
-    }
+    stores.forEach((store, run) => {
+      const clock = clocks[run];
+      const range = zoom && clock ? laneRange(zoom, align, clock) : null;
+      store.zoom(lanesOfRun(group, run), range);
+    });
   }, [zoom, align, stores]);
-}
-
-/** The lanes to ask for; two signals may be columns of one. */
-export function lanesOf(lanes: readonly ComparedLane[], side: "a" | "b"): string[] {
-  const has = lanes.filter((lane) => (side === "a" ? lane.in_a : lane.in_b));
-  return [...new Set(has.map((lane) => lane.lane))];
 }
 
 interface LanesProps extends Props {
   cursor: Signal<Maybe<number>>;
   zoom: Maybe<Range>;
+  difference: boolean;
 }
 
 /** Everything under the axis: one focus, one cursor, one zoom. */
-function Lanes({ comparison, clocks, stores, cursor, zoom }: LanesProps) {
-  const { align, lanes } = comparison;
+function Lanes({ comparison, group, stores, cursor, zoom, difference }: LanesProps) {
+  const { align, lanes, clocks } = group;
+  const [ofA] = clocks;
   const head = useRef<HTMLDivElement>(null);
   const width = useWidth(head);
-  const full = alignedRange(align, clocks.a);
+  const full = ofA ? alignedRange(align, ofA) : ([0, 1] as const);
   const inside = zoom && zoom[0] < full[1] && zoom[1] > full[0];
   const range = inside ? withinFull(zoom, full) : full;
-  const marks = placePins(marksOf(comparison, clocks), range, width);
+  const marks = placePins(marksOf(comparison, ofA), range, width);
   const onZoom = (next: Maybe<Range>) => adjust({ range: next });
 
   function onSelect(id: string) {
@@ -185,29 +199,80 @@ function Lanes({ comparison, clocks, stores, cursor, zoom }: LanesProps) {
     if (x !== undefined) onZoom(around(x, AROUND_SHARE, full));
   }
 
-  function side(which: "a" | "b", lane: ComparedLane): Maybe<LaneSide> {
-    if (!(which === "a" ? lane.in_a : lane.in_b)) return null;
-    const store = stores[which];
-    return {
-      points: store.points(lane.lane),
-      failed: store.failed(lane.lane),
-      clock: clocks[which],
-    };
+  function sidesOf(lane: GroupLane): Maybe<LaneSide>[] {
+    return stores.map((store, run) => {
+      const clock = clocks[run];
+      if (!lane.has[run] || !clock) return null;
+      return {
+        points: store.points(lane.lane),
+        failed: store.failed(lane.lane),
+        clock,
+      };
+    });
+  }
+
+  function trackOfSide(lane: GroupLane, side: Maybe<LaneSide>): Maybe<Track> {
+    const points = side?.points.peek();
+    return points && side
+      ? alignedTrack(laneOf(lane), points, align, side.clock)
+      : null;
   }
 
   function say(x: number): string {
     const values = lanes.map((lane) => {
-      const both = (["a", "b"] as const).map((which) => {
-        const points = side(which, lane)?.points.peek();
-        if (!points) return `${which.toUpperCase()} none`;
-        const track = alignedTrack(laneOf(lane), points, align, clocks[which]);
-        const value = quantity(lane.unit, seenAt(track, x, range));
-        return `${which.toUpperCase()} ${value}`;
+      const each = sidesOf(lane).map((side, run) => {
+        const track = trackOfSide(lane, side);
+        const value = track && quantity(lane.unit, seenAt(track, x, range));
+        return `${letterOf(run).toUpperCase()} ${value ?? "none"}`;
       });
-      return `${lane.title} ${both.join(", ")}`;
+      return `${lane.title} ${each.join(", ")}`;
     });
     return `${alignedPlace(align, x)}: ${values.join("; ")}`;
   }
+
+  function sheet(): Sheet {
+    return {
+      headline: comparison.headline,
+      about: group.runs
+        .map((run, at) => `${letterOf(at).toUpperCase()}: ${run.name}`)
+        .join("   "),
+      axisTitle: AXIS_WORDS[align],
+      range,
+      ticks: alignedTicks(align, range, SHEET_WIDTH).map((x) => ({
+        x,
+        text: alignedTick(align, x),
+      })),
+      marks: marks.map(({ mark, x }) => ({
+        x,
+        label: mark.label,
+        tone: toneOf(mark.shape),
+        stop: mark.kind === "stop",
+      })),
+      lanes: lanes.map(sheetLane),
+    };
+  }
+
+  function sheetLane(lane: GroupLane): SheetLane {
+    const known = sidesOf(lane).flatMap((side, run) => {
+      const track = trackOfSide(lane, side);
+      return track ? [{ track, letter: letterOf(run) }] : [];
+    });
+    const track = joinTracks(...known.map((one) => one.track));
+    const sums = known.map((one) => summaryOf(one.track));
+    const every = sums.flatMap((sum) => [sum.lowest ?? [], sum.highest ?? []].flat());
+    return {
+      id: lane.id,
+      title: lane.title,
+      unit: lane.unit,
+      series: known.map((one) => one.letter.toUpperCase()),
+      inks: known.map((one) => `--${one.letter}`),
+      track,
+      limits: lane.limits,
+      log:
+        every.length > 0 && needsLog(lane.unit, Math.min(...every), Math.max(...every)),
+    };
+  }
+  useSheet(sheet);
 
   const place = (x: number) => alignedPlace(align, x);
   const keys = { range, full, cursor, marks, selected: "", onZoom, onSelect };
@@ -241,9 +306,9 @@ function Lanes({ comparison, clocks, stores, cursor, zoom }: LanesProps) {
           <CompareLane
             key={lane.id}
             lane={lane}
-            a={side("a", lane)}
-            b={side("b", lane)}
+            sides={sidesOf(lane)}
             align={align}
+            difference={difference}
             range={range}
             zoomed={zoom !== null}
             tag={lane.id === comparison.first ? tagOf(comparison) : null}
@@ -265,11 +330,14 @@ const AXIS_WORDS: Record<Align, string> = {
   end: "Time from the end",
 };
 
+/** Ticks of a saved picture are as far apart as on a wide screen. */
+const SHEET_WIDTH = 1000;
+
 const DIFFERENCE_ID = "difference";
 
 function marksOf(
   comparison: Comparison,
-  clocks: Clocks,
+  ofA: AlignedClock | undefined,
 ): { mark: TimelineMark; x: Maybe<number> }[] {
   const first = firstDifference(comparison);
   const marks: { mark: TimelineMark; x: Maybe<number> }[] = [];
@@ -287,8 +355,8 @@ function marksOf(
     });
   }
   const { align, a } = comparison;
-  if (!isLive(a.state)) {
-    marks.push({ x: endPlace(align, clocks.a), mark: stopMark(a) });
+  if (!isLive(a.state) && ofA) {
+    marks.push({ x: endPlace(align, ofA), mark: stopMark(a) });
   }
   return marks;
 }

@@ -52,11 +52,15 @@ export function drawInFront(plot: uPlot, model: PlotModel): void {
 
 const BADGE_RADIUS = 6.5;
 
-/** A letter at the last point in sight of each line: A in a disc, B in a square. */
-export function drawBadges(plot: uPlot, inks: readonly string[]): void {
+/** A letter at the last point in sight of each line: A in a disc, others in squares. */
+export function drawBadges(
+  plot: uPlot,
+  inks: readonly string[],
+  letters: readonly string[],
+): void {
   const ends = inks.flatMap((ink, index) => {
     const end = lastPoint(plot, index + 1);
-    return end ? [{ ...end, ink, letter: index === 0 ? "A" : "B" }] : [];
+    return end ? [{ ...end, ink, letter: letters[index] ?? "" }] : [];
   });
   const { ctx: canvas, bbox } = plot;
   const size = 2 * BADGE_RADIUS * devicePixelRatio;
@@ -105,13 +109,14 @@ function lastPoint(plot: uPlot, series: number): End | null {
 
 /** Badges that would cover each other stand above each other. */
 function pushApart(ends: End[], size: number): void {
-  const [first, second] = ends;
-  if (!first || !second || Math.abs(first.x - second.x) >= size) return;
-  const missing = size - Math.abs(first.y - second.y);
-  if (missing <= 0) return;
-  const up = first.y <= second.y ? 1 : -1;
-  first.y -= (up * missing) / 2;
-  second.y += (up * missing) / 2;
+  const byHeight = [...ends].sort((a, b) => a.y - b.y);
+  byHeight.forEach((end, at) => {
+    const above = byHeight
+      .slice(0, at)
+      .filter((other) => Math.abs(other.x - end.x) < size)
+      .at(-1);
+    if (above && end.y - above.y < size) end.y = above.y + size;
+  });
 }
 
 function paint(plot: uPlot, draw: (canvas: CanvasRenderingContext2D) => void): void {

@@ -29,8 +29,8 @@ export interface LaneLook {
   inks: readonly string[];
   dashes: readonly (readonly number[])[];
   widths: readonly number[];
-  /** A letter stands at the end of each line. */
-  badges: boolean;
+  /** The letter at the end of each line; null where lines have none. */
+  letters: readonly string[] | null;
 }
 
 export interface PlotEvents {
@@ -125,7 +125,7 @@ function options(
       draw: [
         (plot) => {
           drawInFront(plot, model());
-          if (look.badges) drawBadges(plot, look.inks);
+          if (look.letters) drawBadges(plot, look.inks, look.letters);
         },
       ],
       setCursor: [(plot) => reportCursor(plot, events)],
@@ -141,16 +141,38 @@ const ONE_RUN: LaneLook = {
   inks: ["--line"],
   dashes: DASHES,
   widths: [1.5],
-  badges: false,
+  letters: null,
 };
 
-/** Two runs in one lane: A above B, told apart by colour and by their letters. */
-export const TWO_RUNS: LaneLook = {
-  inks: ["--a", "--b"],
-  dashes: [[]],
-  widths: [1.75, 1.25],
-  badges: true,
-};
+/** Lines that share a colour family are told apart by their dashes, too. */
+const RUN_DASHES: readonly (readonly number[])[] = [
+  [],
+  [],
+  [6, 3],
+  [2, 3],
+  [9, 3, 2, 3],
+  [6, 3],
+  [2, 3],
+  [9, 3, 2, 3],
+];
+
+const looks = new Map<string, LaneLook>();
+
+/** Several runs in one lane, told apart by colour, dashes and their letters. */
+export function lookOf(letters: readonly string[]): LaneLook {
+  const key = letters.join("");
+  const known = looks.get(key);
+  if (known) return known;
+  const places = letters.map((letter) => letter.charCodeAt(0) - "a".charCodeAt(0));
+  const look: LaneLook = {
+    inks: letters.map((letter) => `--${letter}`),
+    dashes: places.map((place) => RUN_DASHES[place] ?? []),
+    widths: places.map((place) => (place === 0 ? 1.75 : 1.25)),
+    letters: letters.map((letter) => letter.toUpperCase()),
+  };
+  looks.set(key, look);
+  return look;
+}
 
 function inkOf(look: LaneLook, index: number, others: string): string {
   return look.inks[index] ?? others;
@@ -169,7 +191,7 @@ function meanLine(lane: LaneInfo, index: number, look: LaneLook): uPlot.Series {
       filter: (plot, series) => isolated([...(plot.data[series] ?? [])]),
     },
     ...(first &&
-      !look.badges &&
+      !look.letters &&
       lane.unit === "bytes" && { fill: () => translucent("--line", 0.07) }),
   };
 }

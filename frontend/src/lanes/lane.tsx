@@ -3,6 +3,7 @@ import type { ReadonlySignal, Signal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import type { LaneInfo, LanePoints, Maybe } from "../api-types";
 import { quantity } from "../format";
+import { lit } from "../state";
 import type { Axis } from "../url-state";
 import { laneLabel } from "../words";
 import { DASHES } from "./lane-plot";
@@ -50,7 +51,7 @@ export function Lane(props: LaneProps) {
   const element = usePlot(props, { lane, track, range }, height, log);
   return (
     <section
-      class={tag === null ? "lane" : "lane explains"}
+      class={`lane${tag === null ? "" : " explains"}${lit.value?.lane === lane.id ? " lit" : ""}`}
       data-lane={lane.id}
       aria-label={lane.title}
     >

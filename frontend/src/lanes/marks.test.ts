@@ -12,6 +12,7 @@ const incident = (step: number, fields: Partial<Incident> = {}): Incident => ({
   step,
   wall_time: 1000 + step,
   text: null,
+  threads: [],
   ...fields,
 });
 

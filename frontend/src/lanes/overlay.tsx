@@ -13,10 +13,12 @@ interface Props {
   width: number;
   range: Range;
   selected: string;
+  /** What a line of evidence has just pointed at. */
+  lit: Maybe<number>;
   cursor: Signal<Maybe<number>>;
 }
 
-export function Overlay({ marks, width, range, selected, cursor }: Props) {
+export function Overlay({ marks, width, range, selected, lit, cursor }: Props) {
   const stop = marks.find((item) => item.mark.kind === "stop");
   return (
     <div class="overlay" aria-hidden="true">
@@ -30,6 +32,9 @@ export function Overlay({ marks, width, range, selected, cursor }: Props) {
           style={{ left: `${line}px` }}
         />
       ))}
+      {lit !== null && lit >= range[0] && lit <= range[1] && (
+        <div class="lit-line" style={{ left: `${toPixels(lit, range, width)}px` }} />
+      )}
       <CursorLine width={width} range={range} cursor={cursor} />
     </div>
   );

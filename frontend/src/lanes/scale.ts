@@ -131,6 +131,11 @@ export function needsLog(
   return lowest > 0 && highest / lowest > LOG_FROM;
 }
 
+/** Nothing at all must not look like something: the axis has a unit's worth of room. */
+function leastTop(unit: Unit): number {
+  return unit === "bytes" ? 1024 : unit === "count" ? 0.1 : Number.MIN_VALUE;
+}
+
 /** The y range for the data in sight. */
 export function yRange(
   unit: Unit,
@@ -140,14 +145,16 @@ export function yRange(
   log: boolean,
   fit = false,
 ): [number, number] {
-  if (unit === "fraction") return [0, Math.max(1, highest ?? 1)];
+  if (unit === "fraction" && (lowest ?? 0) >= 0) {
+    return [0, Math.max(1, highest ?? 1)];
+  }
   if (lowest === null || highest === null) return log ? [0.1, 10] : [0, 1];
   if (log) return [lowest * 0.6, highest * 1.6];
   if (unit !== "number" && lowest >= 0 && !fit) {
     const inSight = limitsInSight(limits, highest).map((limit) => limit.value);
     // A limit out of sight is written at the top, so the line must stay below it.
     const room = inSight.length < limits.length ? 1.4 : 1.08;
-    return [0, Math.max(highest, ...inSight) * room || 1];
+    return [0, Math.max(highest, ...inSight, leastTop(unit)) * room];
   }
   const room = (highest - lowest || Math.abs(highest) || 1) * 0.1;
   // A loss that is never negative must not look as if it could be.

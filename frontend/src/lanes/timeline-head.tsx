@@ -1,11 +1,11 @@
 // The top of the timeline: ticks, the strip of epochs and the pins of the incidents.
 import type { Signal } from "@preact/signals";
 import type { RefObject } from "preact";
-import type { Epoch, Maybe, RunRow } from "../api-types";
+import type { Epoch, Maybe, Phase, RunRow } from "../api-types";
 import { Diamond, Glyph } from "../parts/glyph";
 import { toneOf } from "../run-tone";
 import type { Axis } from "../url-state";
-import { AXIS_TITLES, epochTooltip } from "../words";
+import { AXIS_TITLES, epochTooltip, phaseTooltip } from "../words";
 import type { PlacedMark } from "./marks";
 import { placeOf, type RunClock } from "./run-clock";
 import { PIXELS_PER_TICK, type Range, timeTicks, toPixels, wholeTicks } from "./scale";
@@ -18,6 +18,7 @@ interface Props {
   range: Range;
   clock: RunClock;
   epochs: readonly Epoch[];
+  phases: readonly Phase[];
   run: RunRow;
   marks: readonly PlacedMark[];
   selected: string;
@@ -80,8 +81,8 @@ export function Ticks({ ticks, range, width, cursor, write, place }: TicksProps)
 
 const NARROWEST_WITH_NAME = 52;
 
-function Epochs({ epochs, axis, range, clock, width, run }: Props) {
-  if (epochs.length === 0) return null;
+function Epochs({ epochs, phases, axis, range, clock, width, run }: Props) {
+  if (epochs.length === 0 && phases.length === 0) return null;
   const end = { step: run.step, wall_time: run.ended_at ?? run.last_seen_at };
   const inside = (x: number) => Math.max(0, Math.min(width, toPixels(x, range, width)));
   return (
@@ -102,6 +103,30 @@ function Epochs({ epochs, axis, range, clock, width, run }: Props) {
           >
             {pixels >= NARROWEST_WITH_NAME && `Epoch ${epoch.epoch}`}
           </span>
+        );
+      })}
+      {phases.map((phase) => {
+        if (axis === "step" && phase.what === "Starting") return null;
+        // While no steps are made, the axis of steps stands still: a mark, not a stretch.
+        const at = (time: number) =>
+          placeOf(
+            { step: axis === "step" ? phase.step : null, wall_time: time },
+            axis,
+            clock,
+          );
+        const [from, to] = [at(phase.from_time), at(phase.to_time)];
+        if (from === null || to === null || to < range[0] || from > range[1])
+          return null;
+        const pixels = Math.max(3, inside(to) - inside(from));
+        return (
+          <i
+            key={`${phase.what} ${phase.from_time}`}
+            class={`phase ${phase.what.toLowerCase()}`}
+            title={phaseTooltip(phase)}
+            style={{ left: `${inside(from)}px`, width: `${pixels}px` }}
+          >
+            {pixels >= NARROWEST_WITH_NAME && phase.what}
+          </i>
         );
       })}
     </div>

@@ -2,13 +2,14 @@
 import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { LaneRange } from "../api";
-import type { LaneInfo, Maybe, Story } from "../api-types";
+import type { LaneInfo, Maybe, Story, TrainingInside } from "../api-types";
 import { type Sheet, type SheetLane, useSheet } from "../export/sheet";
 import { dateAndTime, quantity } from "../format";
 import { isLive, shapeOfSeverity, toneOf } from "../run-tone";
-import { adjust, nav } from "../state";
+import { adjust, lit, nav } from "../state";
 import { AXES, type Axis } from "../url-state";
 import { AXIS_TITLES, explainsTag, TIMELINE_LABEL } from "../words";
+import { HeatMap, heatRows } from "./heat-map";
 import { Lane } from "./lane";
 import { AXIS_WIDTH, RIGHT_MARGIN } from "./lane-plot";
 import type { LaneStore } from "./lane-store";
@@ -24,15 +25,18 @@ import { summaryOf, trackOf, valueAt } from "./track";
 import { type Ranges, useRanges } from "./use-ranges";
 import { useWidth } from "./use-width";
 
+const GRADIENTS = "gradient_norm";
+
 /** Ticks of a saved picture are as far apart as on a wide screen. */
 const SHEET_WIDTH = 1000;
 
 interface Props {
   story: Story;
   store: LaneStore;
+  inside: Maybe<TrainingInside>;
 }
 
-export function Timeline({ story, store }: Props) {
+export function Timeline({ story, store, inside }: Props) {
   const cursor = useSignal<Maybe<number>>(null);
   const ranges = useRanges(story, store);
   const { axis, clock, full } = ranges;
@@ -65,7 +69,13 @@ export function Timeline({ story, store }: Props) {
           <span class="faint hint">Drag to zoom</span>
         )}
       </header>
-      <Lanes story={story} store={store} ranges={ranges} cursor={cursor} />
+      <Lanes
+        story={story}
+        store={store}
+        inside={inside}
+        ranges={ranges}
+        cursor={cursor}
+      />
     </section>
   );
 }
@@ -98,7 +108,7 @@ interface LanesProps extends Props {
 }
 
 /** Everything under the axis: one focus, one cursor, one zoom. */
-function Lanes({ story, store, ranges, cursor }: LanesProps) {
+function Lanes({ story, store, inside, ranges, cursor }: LanesProps) {
   const { axis, clock, full, range } = ranges;
   const head = useRef<HTMLDivElement>(null);
   const width = useWidth(head);
@@ -184,11 +194,12 @@ function Lanes({ story, store, ranges, cursor }: LanesProps) {
         {...shared}
         plot={head}
         epochs={story.epochs}
+        phases={story.phases}
         run={story.run}
         onSelect={onSelect}
       />
       <div class="lane-list">
-        {lanes.map(({ lane, explains }) => (
+        {lanes.flatMap(({ lane, explains }) => [
           <Lane
             key={lane.id}
             lane={lane}
@@ -201,9 +212,21 @@ function Lanes({ story, store, ranges, cursor }: LanesProps) {
             lastWord={isLive(story.run.state) ? "now" : "at the end"}
             cursor={cursor}
             onZoom={zoomTo}
-          />
-        ))}
-        <Overlay {...shared} />
+          />,
+          // The sum of all gradients, and below it where they are.
+          lane.id === GRADIENTS && inside && heatRows(inside).length > 0 && (
+            <HeatMap
+              key="heat"
+              inside={inside}
+              axis={axis}
+              startedAt={clock.startedAt}
+              range={range}
+              width={width}
+              cursor={cursor}
+            />
+          ),
+        ])}
+        <Overlay {...shared} lit={lit.value?.x ?? null} />
       </div>
       <SpokenCursor cursor={cursor} say={say} />
     </div>

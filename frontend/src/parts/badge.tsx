@@ -1,5 +1,10 @@
-// The letter of a run in a comparison: A in a disc, B in a square.
-export type Letter = "a" | "b";
+// The letter of a run in a comparison: A in a disc, the others in squares.
+export const LETTERS = ["a", "b", "c", "d", "e", "f", "g", "h"] as const;
+export type Letter = (typeof LETTERS)[number];
+
+export function letterOf(index: number): Letter {
+  return LETTERS[index] ?? "h";
+}
 
 export function Badge({ letter }: { letter: Letter }) {
   return (

@@ -2,17 +2,25 @@
 import uplot from "uplot/dist/uPlot.min.css?inline";
 import base from "./base.css?inline";
 import compare from "./compare.css?inline";
+import inside from "./inside.css?inline";
 import lanes from "./lanes.css?inline";
 import palette from "./palette.css?inline";
 import run from "./run.css?inline";
 import runs from "./runs.css?inline";
 
 export function adoptStyles(): void {
-  document.adoptedStyleSheets = [uplot, palette, base, runs, run, lanes, compare].map(
-    (css) => {
-      const sheet = new CSSStyleSheet();
-      sheet.replaceSync(css);
-      return sheet;
-    },
-  );
+  document.adoptedStyleSheets = [
+    uplot,
+    palette,
+    base,
+    runs,
+    run,
+    inside,
+    lanes,
+    compare,
+  ].map((css) => {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(css);
+    return sheet;
+  });
 }

@@ -15,4 +15,6 @@ export const RUNS = "GET /runs";
 export const RUN = "GET /run?";
 export const LANE = "GET /lane";
 export const COMPARE = "GET /compare";
+export const TRAINING = "GET /training";
+export const EVENTS = "GET /events";
 export const ERROR = "Errors";

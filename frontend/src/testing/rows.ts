@@ -90,9 +90,11 @@ export function story(fields: Partial<Story> = {}): Story {
     not_measured: [],
     attempts: [],
     epochs: [],
+    phases: [],
     incidents: [],
     lanes: [],
     settings: {},
+    workers: null,
     ...fields,
   };
 }

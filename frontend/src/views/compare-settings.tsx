@@ -1,49 +1,59 @@
 // "Settings that differ", the others on demand, and the one to try first.
 import { useState } from "preact/hooks";
-import type { ComparedSetting, Comparison } from "../api-types";
-import { Badge } from "../parts/badge";
+import type { Comparison } from "../api-types";
+import { type GroupSetting, settingsIn } from "../lanes/compared-group";
+import { Badge, letterOf } from "../parts/badge";
 import { allSettings, NOT_SEEN } from "../words";
 
-export function ComparedSettings({ comparison }: { comparison: Comparison }) {
-  const { settings, same_settings: same, try_first: tip } = comparison;
+interface Props {
+  /** The pair that is told in words. */
+  told: Comparison;
+  /** A with each of the others. */
+  comparisons: readonly Comparison[];
+}
+
+export function ComparedSettings({ told, comparisons }: Props) {
   const [all, setAll] = useState(false);
-  const count = settings.length + same.length;
+  const settings = settingsIn(comparisons);
+  const differ = settings.filter((setting) => setting.differs);
+  const { try_first: tip } = told;
   return (
     <div>
       <h3 id="settings-differ">Settings that differ</h3>
-      {count === 0 && <p class="faint">No settings were recorded.</p>}
-      {count > 0 && settings.length === 0 && (
-        <p class="faint">All {count} settings are the same.</p>
+      {settings.length === 0 && <p class="faint">No settings were recorded.</p>}
+      {settings.length > 0 && differ.length === 0 && (
+        <p class="faint">All {settings.length} settings are the same.</p>
       )}
-      {(settings.length > 0 || all) && (
-        <table class="compared settings-table" aria-labelledby="settings-differ">
-          <thead>
-            <tr>
-              <th scope="col">Setting</th>
-              <th scope="col">
-                <Badge letter="a" />
-              </th>
-              <th scope="col">
-                <Badge letter="b" />
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {settings.map((setting) => (
-              <Row key={setting.name} setting={setting} differs />
-            ))}
-            {all && same.map((setting) => <Row key={setting.name} setting={setting} />)}
-          </tbody>
-        </table>
+      {(differ.length > 0 || all) && (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls needs the keyboard.
+        <div class="scrolling" tabIndex={0}>
+          <table class="compared settings-table" aria-labelledby="settings-differ">
+            <thead>
+              <tr>
+                <th scope="col">Setting</th>
+                {[told.a, ...comparisons].map((_, run) => (
+                  <th key={letterOf(run)} scope="col">
+                    <Badge letter={letterOf(run)} />
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {(all ? settings : differ).map((setting) => (
+                <Row key={setting.name} setting={setting} />
+              ))}
+            </tbody>
+          </table>
+        </div>
       )}
-      {same.length > 0 && (
+      {settings.length > differ.length && (
         <button
           type="button"
           class="link"
           aria-expanded={all}
           onClick={() => setAll(!all)}
         >
-          {all ? "Show only those that differ" : allSettings(count)}
+          {all ? "Show only those that differ" : allSettings(settings.length)}
         </button>
       )}
       {tip && (
@@ -58,18 +68,15 @@ export function ComparedSettings({ comparison }: { comparison: Comparison }) {
   );
 }
 
-function Row({
-  setting,
-  differs = false,
-}: {
-  setting: ComparedSetting;
-  differs?: boolean;
-}) {
+function Row({ setting }: { setting: GroupSetting }) {
   return (
-    <tr class={differs ? "differs" : "alike"}>
+    <tr class={setting.differs ? "differs" : "alike"}>
       <th scope="row">{setting.name}</th>
-      <td class="of-a">{setting.a ?? NOT_SEEN}</td>
-      <td class="of-b">{setting.b ?? NOT_SEEN}</td>
+      {setting.values.map((value, run) => (
+        <td key={letterOf(run)} class={`of-${letterOf(run)}`}>
+          {value ?? NOT_SEEN}
+        </td>
+      ))}
     </tr>
   );
 }

@@ -1,9 +1,16 @@
 // "What differs, first to last": every signal of both runs, those alike at the end.
 import type { ComparedSignal, Comparison } from "../api-types";
 import { zoomToDifference } from "../lanes/compare-timeline";
-import { Badge } from "../parts/badge";
+import { Badge, type Letter } from "../parts/badge";
 
-export function ComparedSignals({ comparison }: { comparison: Comparison }) {
+export function ComparedSignals({
+  comparison,
+  letter,
+}: {
+  comparison: Comparison;
+  /** Of the run that A is compared with. */
+  letter: Letter;
+}) {
   return (
     <div>
       <h3 id="what-differs">What differs, first to last</h3>
@@ -15,7 +22,7 @@ export function ComparedSignals({ comparison }: { comparison: Comparison }) {
               <Badge letter="a" />
             </th>
             <th scope="col">
-              <Badge letter="b" />
+              <Badge letter={letter} />
             </th>
             <th scope="col" title={comparison.rule}>
               From

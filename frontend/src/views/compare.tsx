@@ -1,20 +1,24 @@
-// Two runs side by side: where they part, what differs, and what was set differently.
-import { useEffect, useMemo, useRef } from "preact/hooks";
+// Runs side by side: where they part, what differs, and what was set differently.
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { comparisonSource } from "../api";
 import type { Comparison, Maybe } from "../api-types";
-import { createFeed, type Feed } from "../feed";
-import { CompareTimeline, lanesOf, type Stores } from "../lanes/compare-timeline";
+import { createFeed, type Feed, keepFresh } from "../feed";
+import { CompareTimeline } from "../lanes/compare-timeline";
+import { groupOf, lanesOfRun } from "../lanes/compared-group";
 import { createLaneStore } from "../lanes/lane-store";
+import { Badge, letterOf } from "../parts/badge";
 import { Diamond } from "../parts/glyph";
 import { NavLink } from "../parts/nav-link";
 import { StaleBar } from "../parts/stale-bar";
 import { useFresh } from "../parts/use-fresh";
+import { report } from "../report";
 import { isLive } from "../run-tone";
-import { comparePlace, nav, open, runList } from "../state";
-import { COMPARE_TITLE } from "../words";
+import { comparePlace, nav, open, reloads, runList, visible } from "../state";
+import { compareTitle, comparisonSummary } from "../words";
 import { ComparedRuns } from "./compare-runs";
 import { ComparedSettings } from "./compare-settings";
 import { ComparedSignals } from "./compare-signals";
+import { ExportMenu } from "./export-menu";
 
 const LIVE_EVERY_SECONDS = 10;
 /** Ended runs may be started again. */
@@ -27,93 +31,164 @@ function every(comparison: Maybe<Comparison>): number {
 }
 
 export function CompareView() {
-  const { a, b, align } = nav.value;
-  const feed = useMemo(() => createFeed(comparisonSource(a, b, align)), [a, b, align]);
-  useFresh(feed, every);
+  const { a, b, more, align } = nav.value;
+  const others = [b, ...more];
+  const key = JSON.stringify([a, ...others, align]);
+  const feeds = useMemo(
+    () => others.map((other) => createFeed(comparisonSource(a, other, align))),
+    [key],
+  );
+  useAllFresh(feeds, every);
   // For the pickers.
   useFresh(runList, () => ENDED_EVERY_SECONDS);
-  const unknown = feed.error.value?.status === 404;
-  const comparison = useLatest(feed, a, b);
-  const other = comparison?.b?.name ?? b;
+  const failed = feeds.find((feed) => feed.error.value?.status === 404);
+  const comparisons = useLatest(feeds, a, others);
+  const other = comparisons[0]?.b?.name ?? b;
+  const runs = [a, ...comparisons.flatMap((one) => one.b?.name ?? [])];
   return (
     <main class="page">
-      {!unknown && <StaleBar feed={feed} />}
+      {!failed && feeds[0] && <StaleBar feed={feeds[0]} />}
       <nav class="crumb" aria-label="Place">
         <NavLink to={{ view: "runs" }}>
           <span aria-hidden="true">‹</span> All runs
         </NavLink>
-        <h1>{COMPARE_TITLE}</h1>
+        <h1>{compareTitle(others.length + 1)}</h1>
         <span class="space" />
-        {other !== "" && (
+        {other !== "" && !report && (
           <button
             type="button"
             class="button"
-            onClick={() => open(comparePlace(other, a))}
+            onClick={() => open(comparePlace(other, a, ...more))}
           >
             Swap
           </button>
         )}
+        {comparisons.length > 0 && (
+          <ExportMenu
+            runs={runs}
+            told={comparisons}
+            summary={comparisonSummary(comparisons)}
+          />
+        )}
       </nav>
-      {unknown ? (
+      {failed ? (
         <p class="nothing-found">
-          {feed.error.value?.message}{" "}
+          {failed.error.value?.message}{" "}
           <NavLink to={{ view: "runs" }}>Show all runs</NavLink>
         </p>
       ) : (
-        <Body comparison={comparison} />
+        <Body comparisons={comparisons} />
       )}
     </main>
   );
 }
 
-/** The answer, or the one before it while another alignment of the same runs loads. */
-function useLatest(feed: Feed<Comparison>, a: string, b: string): Maybe<Comparison> {
-  const before = useRef<Maybe<Comparison>>(null);
-  const now = feed.data.value;
-  if (now) before.current = now;
-  const known = before.current;
-  const same = known?.a.name === a && (b === "" || known.b?.name === b);
-  return now ?? (same ? known : null);
+function useAllFresh(
+  feeds: readonly Feed<Comparison>[],
+  often: (data: Maybe<Comparison>) => number,
+): void {
+  useEffect(() => {
+    const stops = feeds.map((feed) =>
+      keepFresh(feed, { every: () => often(feed.data.peek()), visible, reloads }),
+    );
+    return () => {
+      for (const stop of stops) stop();
+    };
+  }, [feeds]);
 }
 
-function Body({ comparison }: { comparison: Maybe<Comparison> }) {
-  if (!comparison) return <div class="verdict skeleton-card" aria-hidden="true" />;
+/** The answers, or those before them while another alignment of the same runs loads. */
+function useLatest(
+  feeds: readonly Feed<Comparison>[],
+  a: string,
+  others: readonly string[],
+): Comparison[] {
+  const before = useRef<Comparison[]>([]);
+  const now = feeds.flatMap((feed) => feed.data.value ?? []);
+  if (now.length === feeds.length) before.current = now;
+  const known = before.current;
+  const same = others.every((b, at) => {
+    const one = known[at];
+    return one?.a.name === a && (b === "" || one.b?.name === b);
+  });
+  return same && known.length === others.length ? known : now;
+}
+
+function Body({ comparisons }: { comparisons: readonly Comparison[] }) {
+  // Which of the pairs is told in words; the first unless chosen.
+  const [chosen, setChosen] = useState("");
+  const at = Math.max(
+    0,
+    comparisons.findIndex((one) => one.b?.name === chosen),
+  );
+  const told = comparisons[at];
+  if (!told) return <div class="verdict skeleton-card" aria-hidden="true" />;
   return (
     <>
-      <ComparedRuns comparison={comparison} />
+      <ComparedRuns comparisons={comparisons} />
       <section class="verdict muted comparison" aria-label="Comparison">
         <header>
           <Diamond size={20} />
           <div class="verdict-words">
-            <h2 aria-live="polite">{comparison.headline}</h2>
-            {comparison.summary !== "" && <p>{comparison.summary}</p>}
-            {comparison.note !== null && <p>{comparison.note}</p>}
+            <h2 aria-live="polite">{told.headline}</h2>
+            {told.summary !== "" && <p>{told.summary}</p>}
+            {told.note !== null && <p>{told.note}</p>}
           </div>
         </header>
-        {comparison.clocks && (
+        {comparisons.length > 1 && (
+          <Pairs comparisons={comparisons} told={at} onChoose={setChosen} />
+        )}
+        {told.clocks && (
           <div class="reasons">
-            <ComparedSignals comparison={comparison} />
-            <ComparedSettings comparison={comparison} />
+            <ComparedSignals comparison={told} letter={letterOf(at + 1)} />
+            <ComparedSettings told={told} comparisons={comparisons} />
           </div>
         )}
       </section>
-      <SideBySide comparison={comparison} />
+      <SideBySide told={told} comparisons={comparisons} />
     </>
   );
 }
 
-function SideBySide({ comparison }: { comparison: Comparison }) {
-  const { a, b, lanes, clocks } = comparison;
-  const other = b?.name ?? "";
-  const stores: Stores = useMemo(
-    () => ({ a: createLaneStore(a.name), b: createLaneStore(other) }),
-    [a.name, other],
+/** A with each of the others, a line for each: choosing one tells it in full. */
+function Pairs(props: {
+  comparisons: readonly Comparison[];
+  told: number;
+  onChoose(name: string): void;
+}) {
+  return (
+    <fieldset class="pairs">
+      <legend class="unseen">Tell how A differs from</legend>
+      {props.comparisons.map((one, at) => (
+        <button
+          key={letterOf(at + 1)}
+          type="button"
+          class="pair"
+          aria-pressed={at === props.told}
+          onClick={() => props.onChoose(one.b?.name ?? "")}
+        >
+          <Badge letter={letterOf(at + 1)} />
+          <span>{one.headline}</span>
+        </button>
+      ))}
+    </fieldset>
+  );
+}
+
+function SideBySide(props: { told: Comparison; comparisons: readonly Comparison[] }) {
+  const group = useMemo(() => groupOf(props.comparisons), [...props.comparisons]);
+  const names = JSON.stringify(group?.runs.map((run) => run.name) ?? []);
+  const stores = useMemo(
+    () => (group?.runs ?? []).map((run) => createLaneStore(run.name)),
+    [names],
   );
   // The comparison first, its lanes second; an unchanged one is the same object.
   useEffect(() => {
-    stores.a.refresh(lanesOf(lanes, "a"));
-    stores.b.refresh(lanesOf(lanes, "b"));
-  }, [comparison, stores]);
-  if (!clocks || lanes.length === 0) return null;
-  return <CompareTimeline comparison={comparison} clocks={clocks} stores={stores} />;
+    if (!group) return;
+    stores.forEach((store, run) => {
+      store.refresh(lanesOfRun(group, run));
+    });
+  }, [group, stores]);
+  if (!group || group.lanes.length === 0) return null;
+  return <CompareTimeline comparison={props.told} group={group} stores={stores} />;
 }

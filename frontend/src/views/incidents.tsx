@@ -5,6 +5,7 @@ import { isTheStop, stopOf } from "../lanes/marks";
 import { Glyph } from "../parts/glyph";
 import { shapeOfSeverity, toneOf } from "../run-tone";
 import { stepWords } from "../words";
+import { StackTree } from "./stack-tree";
 
 export function Incidents({ story }: { story: Story }) {
   if (story.incidents.length === 0) return null;
@@ -40,8 +41,11 @@ function IncidentItem({ incident, pin }: { incident: Incident; pin: number | nul
           <b>{incident.message}</b>
           <IncidentPlace incident={incident} />
         </p>
+        {incident.threads.length > 0 && <StackTree threads={incident.threads} />}
         {incident.text !== null && (
-          <details open={incident.severity === "critical"}>
+          <details
+            open={incident.severity === "critical" && incident.threads.length === 0}
+          >
             <summary>Full text</summary>
             {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls needs the keyboard. */}
             <pre tabIndex={0}>{incident.text}</pre>

@@ -202,6 +202,12 @@ test("texts from the training stay text", async () => {
         step: 1,
         wall_time: 1,
         text: nasty,
+        threads: [
+          {
+            trains: true,
+            frames: [{ file: nasty, line: 1, function: nasty, library: false }],
+          },
+        ],
       },
     ],
     not_measured: [{ what: nasty, why: nasty, enable: nasty }],

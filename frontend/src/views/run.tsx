@@ -1,8 +1,8 @@
 // The story of one run: the verdict, the timeline, the incidents, the rest.
 import { useSignalEffect } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { storySource } from "../api";
-import type { Evidence, Maybe, RunRow, Story } from "../api-types";
+import { storySource, trainingSource } from "../api";
+import type { Evidence, Maybe, RunRow, Story, TrainingInside } from "../api-types";
 import { createFeed, type Feed } from "../feed";
 import { createLaneStore, type LaneStore } from "../lanes/lane-store";
 import { placeOf } from "../lanes/run-clock";
@@ -15,13 +15,15 @@ import { useFresh } from "../parts/use-fresh";
 import { useNow } from "../parts/use-now";
 import { report } from "../report";
 import { isLive } from "../run-tone";
-import { adjust, comparePlace, nav } from "../state";
+import { adjust, comparePlace, lit, nav } from "../state";
 import { COMPARE_WITH_HEALTHY, noSuchRun, runSummary, signOfLife } from "../words";
 import { Attempts, FurtherFindings, NotRecorded, Settings } from "./details";
 import { ExportMenu } from "./export-menu";
 import { Incidents } from "./incidents";
+import { Inside } from "./inside";
 import { Snippet } from "./start";
 import { VerdictCard } from "./verdict-card";
+import { WorkersCard } from "./workers";
 
 const LIVE_EVERY_SECONDS = 10;
 /** An ended run may be started again. */
@@ -34,11 +36,13 @@ function every(story: Maybe<Story>): number {
 export function RunView({ name }: { name: string }) {
   const feed = useMemo(() => createFeed(storySource(name)), [name]);
   const store = useMemo(() => createLaneStore(name), [name]);
+  const inside = useMemo(() => createFeed(trainingSource(name)), [name]);
   useFresh(feed, every);
   // The story first, its lanes second; an unchanged story is the same object.
   useSignalEffect(() => {
     const lanes = feed.data.value?.lanes ?? [];
     store.refresh(lanes.map((lane) => lane.id));
+    if (feed.data.value?.run.monitored) void inside.refresh();
   });
   const unknown = feed.error.value?.status === 404;
   return (
@@ -63,7 +67,13 @@ export function RunView({ name }: { name: string }) {
           />
         )}
       </nav>
-      <RunBody name={name} feed={feed} store={store} unknown={unknown} />
+      <RunBody
+        name={name}
+        feed={feed}
+        store={store}
+        inside={inside.data.value}
+        unknown={unknown}
+      />
     </main>
   );
 }
@@ -72,10 +82,11 @@ interface BodyProps {
   name: string;
   feed: Feed<Story>;
   store: LaneStore;
+  inside: Maybe<TrainingInside>;
   unknown: boolean;
 }
 
-function RunBody({ name, feed, store, unknown }: BodyProps) {
+function RunBody({ name, feed, store, inside, unknown }: BodyProps) {
   const story = feed.data.value;
   if (unknown) {
     return (
@@ -85,10 +96,14 @@ function RunBody({ name, feed, store, unknown }: BodyProps) {
     );
   }
   if (!story) return <div class="verdict skeleton-card" aria-hidden="true" />;
-  return <RunStory story={story} store={store} />;
+  return <RunStory story={story} store={store} inside={inside} />;
 }
 
-function RunStory({ story, store }: { story: Story; store: LaneStore }) {
+function RunStory({
+  story,
+  store,
+  inside,
+}: Pick<BodyProps, "store" | "inside"> & { story: Story }) {
   const { run } = story;
   const hasLanes = story.lanes.length > 0;
   const onShow = hasLanes ? (item: Evidence) => show(item, story, store) : null;
@@ -101,7 +116,7 @@ function RunStory({ story, store }: { story: Story; store: LaneStore }) {
         live={isLive(run.state) && <SignOfLife run={run} />}
         onShow={onShow}
       />
-      {hasLanes && <Timeline story={story} store={store} />}
+      {hasLanes && <Timeline story={story} store={store} inside={inside} />}
       {!hasLanes && run.monitored && (
         <p class="quiet">No samples were recorded for this run.</p>
       )}
@@ -111,9 +126,11 @@ function RunStory({ story, store }: { story: Story; store: LaneStore }) {
         findings={story.findings}
         onShow={onShow}
       />
+      <WorkersCard workers={story.workers} />
       <NotRecorded items={story.not_measured} />
       <Incidents story={story} />
       <Attempts attempts={story.attempts} />
+      {run.monitored && <Inside run={run.name} inside={inside} />}
       <Settings settings={story.settings} />
     </>
   );
@@ -126,6 +143,7 @@ function show(item: Evidence, story: Story, store: LaneStore): void {
   const { axis, clock, full } = rangesOf(story, points, nav.peek().axis, null);
   const x = placeOf(item, axis, clock);
   if (x !== null) adjust({ range: around(x, 0.32, full) });
+  lit.value = { lane, x };
   const element = [...document.querySelectorAll<HTMLElement>("[data-lane]")].find(
     (candidate) => candidate.dataset.lane === lane,
   );
