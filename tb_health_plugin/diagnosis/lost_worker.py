@@ -46,8 +46,8 @@ def fewer_batches(early: Member, members: list[Member]) -> Story:
         evidence=(
             Evidence(text=f"{name} finished in good order at step {done:,}.", at=at),
             Evidence(
-                text=f"{missed.name[:1].upper()}{missed.name[1:]} went on, to step "
-                f"{missed.attempt.last_step:,}: {failure.headline}.",
+                text=f"{missed.name[:1].upper()}{missed.name[1:]} had more to do after "
+                f"step {missed.attempt.last_step:,}: {failure.headline}.",
                 at=failure.stopped_at,
             ),
         ),

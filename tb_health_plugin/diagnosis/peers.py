@@ -4,7 +4,10 @@ from tb_health_plugin.events import facts
 from tb_health_plugin.reading.run_history import Attempt
 from tb_health_plugin.reading.workers import worker_of
 
-# What joins all workers in every step, whatever else the program does.
+# Names of strategies that join all workers in every step: TensorFlow has its own name
+# for MultiWorkerMirroredStrategy.
+_JOINING = ("MultiWorker", "CollectiveAllReduce")
+# Launchers of programs that do.
 _IN_STEP = ("Horovod", "torchrun", "Ray Train", "Kubeflow")
 
 
@@ -25,7 +28,7 @@ def goes_in_step(attempt: Attempt) -> bool:
     begun = attempt.last(facts.TrainingStarted)
     strategy = (begun.settings.get("strategy") or "") if begun else ""
     if strategy:
-        return "MultiWorker" in strategy
+        return any(name in strategy for name in _JOINING)
     worker = worker_of(attempt)
     if worker is None:
         return False

@@ -25,7 +25,7 @@ def worker(
     rate: float = 2.0,
     clock: float = 0.0,
     boot: str | None = "one machine",
-    strategy: str = "CollectiveAllReduceMultiWorkerStrategy",
+    strategy: str = "CollectiveAllReduceStrategy",
     columns: dict[str, Sequence[float]] | None = None,
     began: float = BEGAN,
 ) -> Attempt:

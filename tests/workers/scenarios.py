@@ -53,7 +53,10 @@ SCENARIOS = {
     "killed": Scenario(causes=("killed_outside",)),
     "frozen": Scenario(trainer="frozen", causes=("stopped_process",)),
     "out_of_memory": Scenario(
-        trainer="out_of_memory", causes=("host_oom",), group="memory"
+        trainer="out_of_memory",
+        # It takes more with every step, which the record shows, too.
+        causes=("host_oom", "memory_leak"),
+        group="memory",
     ),
     "slow_data": Scenario(trainer="slow_data", causes=("straggler",), steps=60),
     "cpu_quota": Scenario(trainer="work", causes=("straggler",), steps=60, group="cpu"),
