@@ -287,7 +287,7 @@ function laneInfo(value: unknown): LaneInfo {
   };
 }
 
-const WORKER_PARTS: readonly WorkerPart[] = [
+export const WORKER_PARTS: readonly WorkerPart[] = [
   "root",
   "same",
   "consequence",

@@ -210,6 +210,21 @@ export interface Worker {
   clock_ahead_seconds: Maybe<number>;
 }
 
+/** What the map of workers shows. */
+export type WorkerQuantity = "step_seconds" | "data_wait" | "memory";
+
+/** One worker, or several neighbours that share a row. */
+export interface WorkerRow {
+  name: string;
+  part: WorkerPart;
+  values: Maybe<number>[];
+}
+
+export interface WorkerCells {
+  unit: Unit;
+  rows: WorkerRow[];
+}
+
 export interface Workers {
   size: number;
   notes: string[];

@@ -2,6 +2,7 @@
 import { decodeError, decodeLane, decodeRunList, decodeStory } from "./api-decode";
 import { decodeComparison } from "./api-decode-comparison";
 import { decodeEvents, decodeTraining } from "./api-decode-training";
+import { decodeWorkerCells } from "./api-decode-workers";
 import type {
   Comparison,
   LanePoints,
@@ -9,6 +10,8 @@ import type {
   RunList,
   Story,
   TrainingInside,
+  WorkerCells,
+  WorkerQuantity,
 } from "./api-types";
 import { type Report, report, savedAnswer } from "./report";
 import { NOT_SAVED } from "./words";
@@ -106,6 +109,14 @@ export function trainingSource(run: string): Source<TrainingInside> {
 
 export function eventsSource(run: string): Source<RawEvents> {
   return source(`./events?${new URLSearchParams({ run })}`, decodeEvents);
+}
+
+export function workersSource(
+  run: string,
+  quantity: WorkerQuantity,
+): Source<WorkerCells> {
+  const query = new URLSearchParams({ run, quantity });
+  return source(`./workers?${query}`, decodeWorkerCells);
 }
 
 /** Without `b` the server picks a healthy run. */

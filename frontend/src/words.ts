@@ -18,6 +18,7 @@ import type {
   RunRow,
   RunState,
   Story,
+  Unit,
   WorkerPart,
 } from "./api-types";
 import { clockTime, dateAndTime, decimal, duration, integer, quantity } from "./format";
@@ -124,6 +125,20 @@ export const NOT_SAVED = "This is not part of the saved report.";
 
 export function savedSentence(madeAt: number): string {
   return `Saved report of ${dateAndTime(madeAt)}. It shows the runs as they were then.`;
+}
+
+export const WORKER_QUANTITIES = {
+  step_seconds: "Time per step",
+  data_wait: "Waiting for data",
+  memory: "Memory",
+} as const;
+
+export const WORKER_MAP_TITLE = "Workers over time";
+
+/** What a row of the map says to those who cannot see it. */
+export function workerRange(unit: Unit, low: number, high: number): string {
+  const [from, to] = [quantity(unit, low), quantity(unit, high)];
+  return from === to ? from : `${from} to ${to}`;
 }
 
 export const WORKER_PARTS: Record<WorkerPart, string> = {

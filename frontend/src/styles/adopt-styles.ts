@@ -7,6 +7,7 @@ import lanes from "./lanes.css?inline";
 import palette from "./palette.css?inline";
 import run from "./run.css?inline";
 import runs from "./runs.css?inline";
+import workers from "./workers.css?inline";
 
 export function adoptStyles(): void {
   document.adoptedStyleSheets = [
@@ -18,6 +19,7 @@ export function adoptStyles(): void {
     inside,
     lanes,
     compare,
+    workers,
   ].map((css) => {
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(css);

@@ -15,6 +15,7 @@ export const RUNS = "GET /runs";
 export const RUN = "GET /run?";
 export const LANE = "GET /lane";
 export const COMPARE = "GET /compare";
+export const WORKERS = "GET /workers";
 export const TRAINING = "GET /training";
 export const EVENTS = "GET /events";
 export const ERROR = "Errors";

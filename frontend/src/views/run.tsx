@@ -23,6 +23,7 @@ import { Incidents } from "./incidents";
 import { Inside } from "./inside";
 import { Snippet } from "./start";
 import { VerdictCard } from "./verdict-card";
+import { WorkerMap } from "./worker-map";
 import { WorkersCard } from "./workers";
 
 const LIVE_EVERY_SECONDS = 10;
@@ -126,6 +127,7 @@ function RunStory({
         findings={story.findings}
         onShow={onShow}
       />
+      <WorkerMap story={story} />
       <WorkersCard workers={story.workers} />
       <NotRecorded items={story.not_measured} />
       <Incidents story={story} />
