@@ -5,11 +5,19 @@ import time
 
 from tb_health_plugin.diagnosis.as_json import Answer, answer
 from tb_health_plugin.diagnosis.engine import judge
+from tb_health_plugin.diagnosis.plain import tell_plain
 from tb_health_plugin.diagnosis.together import StartStory, judge_start
+from tb_health_plugin.reading.library import Library
 from tb_health_plugin.reading.liveness import life_of
 from tb_health_plugin.reading.opening import NothingRecorded as NothingRecorded
 from tb_health_plugin.reading.opening import open_library, recorded_run
 from tb_health_plugin.reading.run_history import RunHistory
+from tb_health_plugin.reading.scalars import (
+    add_summaries,
+    newest,
+    plain_runs,
+    read_scalars,
+)
 
 
 def diagnose(logdir: "str | os.PathLike[str]", run: str | None = None) -> Answer:
@@ -20,14 +28,38 @@ def diagnose(logdir: "str | os.PathLike[str]", run: str | None = None) -> Answer
         run: Name of the run; by default the one that was last heard of.
 
     Returns:
-        The answer that `verdict.schema.json` describes.
+        The answer that `verdict.schema.json` describes. Of a run that was logged
+        without our hook it tells what its scalars tell, and is marked as partial.
 
     Raises:
         NotADirectoryError: `logdir` is none, or may not be read.
-        NothingRecorded: No such run, or none with health data.
+        NothingRecorded: No such run, or nothing is known of it.
     """
-    history, told = judge_latest(find_run(logdir, run))
+    library = open_library(logdir)
+    add_summaries(library)
+    try:
+        found = recorded_run(library, run)
+    except NothingRecorded:
+        partial = _from_scalars(library, run)
+        if partial is None:
+            raise
+        return partial
+    history, told = judge_latest(found.history)
     return answer(history, told.story, told)
+
+
+def _from_scalars(library: Library, run: str | None) -> Answer | None:
+    plain = plain_runs(library)
+    if run is not None:
+        plain = {name: places for name, places in plain.items() if name == run}
+    if not plain:
+        return None
+    name = max(plain, key=lambda name: newest(plain[name]))
+    scalars = read_scalars(name, plain[name])
+    if scalars.last is None:
+        return None
+    history, story = tell_plain(scalars)
+    return {**answer(history, story), "partial": True}
 
 
 def find_run(logdir: "str | os.PathLike[str]", run: str | None = None) -> RunHistory:

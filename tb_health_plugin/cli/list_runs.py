@@ -8,6 +8,7 @@ from rich.text import Text
 
 from tb_health_plugin.cli.printing import STYLES, console, print_json
 from tb_health_plugin.reading.opening import NothingRecorded, open_library, why_nothing
+from tb_health_plugin.reading.scalars import add_summaries
 from tb_health_plugin.server.answers import run_row
 from tb_health_plugin.server.view import ToldRun, View
 
@@ -31,10 +32,11 @@ def add_parser(commands: Any) -> None:
 
 def _call(options: argparse.Namespace) -> int:
     library = open_library(options.logdir)
+    add_summaries(library)
     if not library.runs():
         raise NothingRecorded(why_nothing(library))
     view = View(library)
-    view.refresh()
+    view.tell_all()
     told = view.runs()
     if options.json:
         print_json([run_row(one) for one in told])

@@ -61,7 +61,10 @@ def show(answer: Answer, console: Console) -> None:
     console.width = min(console.width, WIDEST)
     verdict = answer["verdict"]
     name = "this run" if answer["run"] == "." else answer["run"]
-    console.print(Text(f"{name} · {answer['chip']}", style="dim"))
+    told = f"{name} · {answer['chip']}"
+    if answer["partial"]:
+        told += " · partial: from its scalars alone"
+    console.print(Text(told, style="dim"))
     console.print(Text(verdict["headline"], style=STYLES[verdict["severity"]]))
     sure = f"[{verdict['confidence']}] " if verdict["evidence"] else ""
     console.print(Text(f"{sure}{verdict['because']}"))

@@ -114,6 +114,7 @@ class Answer(TypedDict):
     findings: list[VerdictPayload]
     not_measured: list[NotMeasuredPayload]
     workers: WorkersPayload | None
+    partial: bool
 
 
 def answer(
@@ -141,6 +142,7 @@ def answer(
         "findings": [verdict_payload(one) for one in story.findings],
         "not_measured": not_measured(attempt, story),
         "workers": workers_payload(start) if start else None,
+        "partial": False,
     }
 
 

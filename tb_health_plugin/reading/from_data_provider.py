@@ -41,7 +41,7 @@ def read_attempts(provider: Any) -> dict[str, Attempt]:
         )
         attempt = Attempt(ATTEMPT_ID)
         for fact in _facts(points.get(run, {}), by_tag):
-            _add(attempt, fact)
+            add_summary(attempt, fact)
         attempts[run] = attempt
     return attempts
 
@@ -75,7 +75,8 @@ def _decode(tag: str, content: bytes, datum: Any) -> facts.Fact:
     return codec.decode_sample(tag, content, numbers, datum.wall_time, datum.step)
 
 
-def _add(attempt: Attempt, fact: facts.Fact) -> None:
+def add_summary(attempt: Attempt, fact: facts.Fact) -> None:
+    """Adds what one summary held; numbers become a row of the samples, too."""
     attempt.add(fact)
     if isinstance(fact, facts.Sample) and not fact.rows:
         row = {n: [v] for n, v in zip(fact.columns, fact.values, strict=True)}

@@ -94,9 +94,10 @@ class View:
                 )
         finally:
             # Our own files are shown even while TensorBoard's loaders fail.
-            self._tell_all()
+            self.tell_all()
 
-    def _tell_all(self) -> None:
+    def tell_all(self) -> None:
+        """Tells the stories again, of what was read so far."""
         now = self._clock()
         told = {run.name: self._tell(run, now) for run in self.library.runs()}
         with self._lock:
