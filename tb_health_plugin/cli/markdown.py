@@ -50,10 +50,16 @@ def _table(judged: Sequence[Judged]) -> Iterator[str]:
 
 
 def _page(one: Judged, mark: str) -> Iterator[str]:
-    said = one.answer
+    name = one.program if one.answer["run"] == "." else one.answer["run"]
+    yield from verdict_markdown(one.answer, mark, name or "this run")
+    yield from ("", f"{mark}# Where", "", *_where(one))
+
+
+def verdict_markdown(said: Answer, mark: str, name: str = "") -> Iterator[str]:
+    """What is said of one run, below a heading that begins with `mark`."""
     verdict = said["verdict"]
-    name = one.program or "this run" if said["run"] == "." else said["run"]
-    yield f"{mark} {_plain(name)}: {_plain(verdict['headline'])}"
+    of = f"{_plain(name)}: " if name else ""
+    yield f"{mark} {of}{_plain(verdict['headline'])}"
     yield ""
     sure = f", {verdict['confidence']}" if verdict["evidence"] else ""
     yield f"`{verdict['id']}`{sure}. {_plain(verdict['because'])}"
@@ -64,7 +70,6 @@ def _page(one: Judged, mark: str) -> Iterator[str]:
     yield from _list(f"{mark}# Also found", also)
     missing = [f"{m['what']}: {m['why']}" for m in said["not_measured"]]
     yield from _list(f"{mark}# Not measured", missing)
-    yield from ("", f"{mark}# Where", "", *_where(one))
 
 
 def _fixes(said: Answer, mark: str) -> Iterator[str]:

@@ -17,6 +17,7 @@ from tb_health_plugin.recording.attempts import Attempt, attempt_for
 from tb_health_plugin.recording.fitting.fit_watch import FitWatch
 from tb_health_plugin.recording.fitting.losses import Losses, tells_running_mean
 from tb_health_plugin.recording.fitting.model_facts import describe, describe_model
+from tb_health_plugin.recording.own_summary import summary_of
 from tb_health_plugin.recording.recorder import PERIOD_SECONDS
 from tb_health_plugin.writing.phases import Phase
 
@@ -209,6 +210,10 @@ class HealthCallback(keras.callbacks.Callback):
     def _returned(self) -> None:
         if self._watch is not None:
             self._watch.returned()
+
+    def summary(self) -> Any:
+        """What is said of this run by now; a notebook shows it in the cell."""
+        return summary_of(self._logdir, self._attempt)
 
     def records_into(self, attempt: Attempt) -> bool:
         """True if it is this recording that gets the steps."""

@@ -11,6 +11,7 @@ from tb_health_plugin.recording.loops.batches import WatchedData
 from tb_health_plugin.recording.loops.loop import STEPS, Loop
 from tb_health_plugin.recording.loops.numbers import inside_function
 from tb_health_plugin.recording.loops.quick_guard import guarded
+from tb_health_plugin.recording.own_summary import summary_of
 from tb_health_plugin.recording.recorder import PERIOD_SECONDS
 
 _EPOCHS = "epochs of the loop"
@@ -66,6 +67,7 @@ def watch(
         optimizers = [(name, one) for name, one in compiled if one is not None]
     return Watch(
         attempt,
+        os.fspath(logdir),
         models=models,
         optimizers=optimizers,
         planned_steps=planned_steps,
@@ -76,7 +78,9 @@ def watch(
 class Watch:
     """A training loop under watch; made by `watch`."""
 
-    def __init__(self, attempt: Attempt, **what: Any) -> None:
+    def __init__(self, attempt: Attempt, logdir: str, **what: Any) -> None:
+        self._attempt = attempt
+        self._logdir = logdir
         self._guard = attempt.guard
         self._loop: Loop | None = None
         with self._guard.protect(STEPS):
@@ -118,6 +122,10 @@ class Watch:
         with self._guard.protect(_DATA):
             loop.given(data)
         return WatchedData(data, loop.batches)
+
+    def summary(self) -> Any:
+        """What is said of this run by now; a notebook shows it in the cell."""
+        return summary_of(self._logdir, self._attempt)
 
     def close(self) -> None:
         """The training is over. What is called later does nothing."""
