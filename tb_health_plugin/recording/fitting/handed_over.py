@@ -12,17 +12,32 @@ END_OF_DATA = (StopIteration, tf.errors.OutOfRangeError)
 _traced: "weakref.WeakKeyDictionary[Any, Any]" = weakref.WeakKeyDictionary()
 
 
-def trace_for(step: Any, iterator: Any) -> None:
+def trace_for(step: Any, iterator: Any) -> bool:
     """Has `step` traced as Keras would: once, for the types of the iterator.
 
     Called with a batch, it would be traced for each shape of a batch anew. Nothing
-    runs here. What fails here fails again when the step runs, and is told then.
+    runs here. False if it cannot be traced: then nobody may call it again, because
+    TensorFlow forgets the error and gives out nothing instead. A step that is made
+    anew raises it.
     """
     handed = tf.autograph.experimental.do_not_convert(lambda one: step(iter((one,))))
+    spec = getattr(iterator, "element_spec", None)
+    if spec is None or _traced.get(step) == spec:
+        return True
     try:
-        spec = iterator.element_spec
-        if _traced.get(step) != spec:
-            tf.function(handed).get_concrete_function(spec)
-            _traced[step] = spec
+        tf.function(handed).get_concrete_function(spec)
     except Exception:  # noqa: BLE001 - the step itself will raise it
-        return
+        return False
+    _traced[step] = spec
+    return True
+
+
+def made_anew(model: Any) -> Any:
+    """A training step that was never traced; what stands around the old one stays."""
+    own = vars(model)
+    outermost = own["train_function"]
+    try:
+        model.make_train_function(force=True)
+        return own["train_function"]
+    finally:
+        own["train_function"] = outermost

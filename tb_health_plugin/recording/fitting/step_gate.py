@@ -13,7 +13,11 @@ import keras
 
 from tb_health_plugin.recording.fitting.around import Around
 from tb_health_plugin.recording.fitting.fit import Fit, Raised
-from tb_health_plugin.recording.fitting.handed_over import END_OF_DATA, trace_for
+from tb_health_plugin.recording.fitting.handed_over import (
+    END_OF_DATA,
+    made_anew,
+    trace_for,
+)
 from tb_health_plugin.recording.fitting.observation import is_eager
 from tb_health_plugin.recording.fitting.several_steps import SeveralSteps
 from tb_health_plugin.recording.fitting.step_watch import StepWatch
@@ -80,7 +84,8 @@ class _OneStep(Around):
         try:
             if not self._is_traced:
                 self._is_traced = True
-                trace_for(self._inner, iterator)
+                if not trace_for(self._inner, iterator):
+                    self._inner = made_anew(self._fit.model)
             logs = self._inner(iter((batch,)))
         except BaseException as error:
             watch.failed()

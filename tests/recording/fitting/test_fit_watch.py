@@ -213,6 +213,19 @@ class TestRaised:
         ]
         assert recorded.one(facts.RunEnded).during is None
 
+    def test_while_the_step_is_traced(self, keras, data, recorded):
+        class Whole(keras.layers.Layer):
+            def call(self, x):
+                return keras.ops.cast(keras.ops.cast(x, "int32"), "float32")
+
+        model = keras.Sequential([keras.layers.Dense(1), Whole()])
+        model.compile("sgd", "mse")
+
+        with pytest.raises(ValueError, match="No gradients provided"):
+            model.fit(*data, verbose=0, callbacks=[recorded.callback()])
+
+        assert recorded.one(facts.TrainingEnded).exception == "ValueError"
+
     def test_in_a_list_that_lives_on(self, keras, model, data, recorded, monkeypatch):
         made = keras.callbacks.CallbackList(
             [recorded.callback()], add_history=True, model=model, epochs=1, steps=8
