@@ -39,7 +39,8 @@ _KINDS: Mapping[str, LossKind] = {
 CROSS_ENTROPIES = ("sparse", "categorical", "binary")
 REGRESSIONS = ("squared", "absolute", "elementwise")
 
-# Models whose last layer is known for sure; of others it is the one made last.
+# Models whose last layer is known for sure. Of others it is the one that a look saw to
+# be judged by the loss, else, not for sure, the one made last.
 _KNOWN_GRAPHS = ("Sequential", "Functional")
 _REGULARIZERS = (
     "kernel_regularizer",
@@ -80,7 +81,11 @@ class Head:
 
 def head_of(training: Training) -> Head | None:
     """The end of the model; None with several outputs, or if it is not known."""
+    is_certain = training.setting("model") in _KNOWN_GRAPHS
+    judged = _judged_layer(training)
     outputs = training.output_layers
+    if judged is not None and not is_certain:
+        outputs = [judged]
     if len(outputs) != 1:
         return None
     layer = outputs[0]
@@ -92,8 +97,18 @@ def head_of(training: Training) -> Head | None:
         kind=loss_kind(loss) if has_plain_step(training) else None,
         loss=loss,
         from_logits=_truth(training.setting("loss.from_logits")),
-        is_certain=training.setting("model") in _KNOWN_GRAPHS,
+        is_certain=is_certain or judged is not None,
     )
+
+
+def _judged_layer(training: Training) -> facts.Layer | None:
+    """The layer whose output was seen to go straight into the loss."""
+    seen = {look.judged_layer for look in training.inspections}
+    layers = training.started.layers
+    if len(seen) != 1:
+        return None
+    place = seen.pop()
+    return layers[place] if place is not None and place < len(layers) else None
 
 
 def loss_kind(text: str) -> LossKind | None:

@@ -234,6 +234,7 @@ class Inspected(Fact):
     output_stds: tuple[float, ...] = _many(float)
     output_nonfinite: tuple[float, ...] = _many(float)
     seconds: float | None = None
+    judged_layer: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

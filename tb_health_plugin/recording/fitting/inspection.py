@@ -227,6 +227,7 @@ class Inspection:
             output_stds=_column(layers, 5),
             output_nonfinite=_column(layers, 6),
             seconds=seconds,
+            judged_layer=look.judged,
         )
 
     def _zero_fractions(self, look: Look) -> tuple[float, ...]:

@@ -26,6 +26,7 @@ class Look:
         has_gradient: Per variable 1, or 0 if the loss does not depend on it.
         outputs: Per place of the probes, as `tensor_numbers.OUTPUT`.
         order: Places in the order in which they ran.
+        judged: Place of the layer whose output the loss judges; None if not known.
     """
 
     loss: float | None
@@ -34,6 +35,7 @@ class Look:
     has_gradient: Any
     outputs: Any
     order: tuple[int, ...]
+    judged: int | None = None
 
     @property
     def gradient_norm(self) -> float:
@@ -66,6 +68,7 @@ class Legend:
     gradients: tuple[int, ...]
     has_gradient: tuple[float, ...]
     outputs: tuple[int, ...]
+    judged: int | None
 
     def look(self, tensors: list[Any]) -> Look:
         """Reads the tensors of `numbers_of`."""
@@ -83,6 +86,7 @@ class Legend:
             has_gradient=np.array(self.has_gradient),
             outputs=outputs,
             order=self.outputs,
+            judged=self.judged,
         )
 
 
@@ -107,6 +111,7 @@ def numbers_of(
         gradients=_places_of(ids, measured.gradients),
         has_gradient=tuple(measured.has_gradient.get(one, math.nan) for one in ids),
         outputs=tuple(measured.order),
+        judged=measured.judged if (measured.judged or 0) < probes.layers else None,
     )
     tensors = [
         tf.constant(math.nan) if loss is None else loss,

@@ -36,6 +36,7 @@ class Measured:
         order: Places in the order in which they ran last.
         gradients: Numbers per variable, as `tensor_numbers.VECTOR`, by its `id`.
         has_gradient: Whether it has a gradient, by the same.
+        judged: Place whose very output the model gives to `compute_loss`.
         loss: Loss of the batch, as far as the model computed it by `compute_loss`.
         scale: Factor of the loss that gradients carry; None is 1.
         replicas: Each replica computes its part of the loss and of the gradients.
@@ -51,14 +52,28 @@ class Measured:
         self.order: list[int] = []
         self.gradients: dict[int, Any] = {}
         self.has_gradient: dict[int, bool] = {}
+        self.judged: int | None = None
         self.loss: Any = None
         self.scale: Any = None
         self.replicas = tf.distribute.get_strategy().num_replicas_in_sync
         self._graph = _graph()
+        self._given_out: dict[int, Any] = {}
 
     def is_here(self, tensor: Any) -> bool:
         """False for tensors of a loop or branch inside: nobody outside can see them."""
         return isinstance(tensor, tf.Tensor) and _graph_of(tensor) is self._graph
+
+    def saw_output(self, place: int, output: Any, numbers: Any) -> None:
+        if place in self.outputs:
+            self.order.remove(place)
+        self.outputs[place] = numbers
+        self.order.append(place)
+        self._given_out[place] = output
+
+    def saw_loss(self, predicted: Any, loss: Any) -> None:
+        self.loss = tf.reduce_mean(tf.cast(loss, tf.float32)) * self.replicas
+        is_it = (one for one, out in self._given_out.items() if out is predicted)
+        self.judged = next(is_it, None)
 
     def saw_gradient(self, variable: Any, gradient: Any) -> None:
         self.has_gradient[id(variable)] = gradient is not None
@@ -145,10 +160,7 @@ class _Output(Around):
         for output in tf.nest.flatten(result):
             if measured.is_here(output) and output.dtype.is_floating:
                 numbers = tensor_numbers.output_numbers(output, self._ends)
-                if self._index in measured.outputs:
-                    measured.order.remove(self._index)
-                measured.outputs[self._index] = numbers
-                measured.order.append(self._index)
+                measured.saw_output(self._index, output, numbers)
                 return
 
 
@@ -204,8 +216,8 @@ class _ComputeLoss(Around):
         measured = self._probes.measured
         if measured is not None and measured.is_here(loss):
             with self._probes.protect():
-                mean = tf.reduce_mean(tf.cast(loss, tf.float32))
-                measured.loss = mean * measured.replicas
+                predicted = kwargs.get("y_pred", args[2] if len(args) > 2 else None)
+                measured.saw_loss(predicted, loss)
         return loss
 
 

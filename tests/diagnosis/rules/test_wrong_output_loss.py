@@ -10,6 +10,7 @@ from tests.diagnosis.rules.outcomes import (
     found,
     is_alarm,
     labels,
+    layer,
     numbers,
     training,
 )
@@ -83,6 +84,30 @@ def test_raw_scores_read_as_probabilities(activation):
     assert verdict.detail == "scores_as_probabilities"
     assert (verdict.severity, verdict.confidence) == ("warning", "proven")
     assert "-3 to 4" in verdict.evidence[1].text
+
+
+def test_the_layer_that_was_seen_to_be_judged_in_a_model_of_the_programs_own():
+    told = training(
+        loss="binary_crossentropy",
+        target=ZERO_ONE,
+        metrics={"loss": [2.0, 0.8, 0.6, 0.5, 0.45], "accuracy": [0.7] * 5},
+        hidden=[layer("score", activation="linear", units=1)],
+        activation="sigmoid",
+        settings={"model": "Net"},
+        looks=[
+            {
+                "output_minimums": (-0.5, 0.0),
+                "output_maximums": (1.5, 1.0),
+                "judged_layer": 0,
+            }
+        ],
+    )
+
+    verdict = found(RULE, told)
+
+    assert verdict is not None
+    assert verdict.detail == "scores_as_probabilities"
+    assert verdict.place == {"layer": "score"}
 
 
 @pytest.mark.parametrize(
@@ -181,6 +206,17 @@ class TestLeavesAlone:
     def test_a_layer_that_is_only_the_one_made_last(self):
         told = training(
             activation="softmax", target=ZERO_ONE, settings={"model": "Attention"}
+        )
+
+        assert found(RULE, told) is None
+
+    def test_scores_that_the_program_makes_probabilities_of_itself(self):
+        told = training(
+            loss="binary_crossentropy",
+            target=ZERO_ONE,
+            metrics={"loss": [2.0, 0.8, 0.6, 0.5, 0.45], "accuracy": [0.7] * 5},
+            settings={"model": "Net"},
+            looks=[{"output_minimums": (-0.5,), "output_maximums": (1.5,)}],
         )
 
         assert found(RULE, told) is None

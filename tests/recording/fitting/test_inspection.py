@@ -99,6 +99,25 @@ def test_dead_and_saturated_layers_show():
     assert math.isnan(look.output_saturated_fractions[0])
 
 
+@pytest.mark.parametrize(("between", "judged"), [(False, 1), (True, None)])
+def test_the_layer_that_the_loss_judges(between, judged):
+    class Net(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.hidden = layers.Dense(4)
+            self.score = layers.Dense(1)
+            self.made_last = layers.Dense(4)
+
+        def call(self, x):
+            score = self.score(self.made_last(self.hidden(x)))
+            return tf.sigmoid(score) if between else score
+
+    model = Net()
+    model.compile("sgd", "mse")
+
+    assert {look.judged_layer for look in watched(model).looks} == {judged}
+
+
 def test_what_is_not_trained_or_not_used_has_no_gradient():
     class Unused(layers.Layer):
         def build(self, shape):
