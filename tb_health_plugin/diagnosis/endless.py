@@ -79,13 +79,23 @@ def _epoch(
         return None
     if begun.planned_steps_per_epoch or _epochs(attempt, begun):
         return None
-    names = begun.settings.get("callbacks", "").split(",")
-    if any(name.strip() not in _NEVER_STOP for name in names if name.strip()):
+    confidence = _never_stopped_by_callbacks(begun)
+    if confidence is None or (confidence != "proven" and how is None):
         return None
     if attempt.last_step <= (begun.first_step or 0):
         return None
     text = "The data repeats for ever, and steps_per_epoch is not set."
-    return _told(attempt, begun, "epoch", how, state, text, "proven")
+    return _told(attempt, begun, "epoch", how, state, text, confidence)
+
+
+def _never_stopped_by_callbacks(begun: facts.TrainingStarted) -> Confidence | None:
+    """How sure it is that no callback would have ended the epoch; None: one may."""
+    names = begun.settings.get("callbacks", "").split(",")
+    if all(name.strip() in _NEVER_STOP for name in names if name.strip()):
+        return "proven"
+    stopping = begun.settings.get("callbacks.stopping", "unknown").split(",")
+    may = any(name.strip() not in (*_NEVER_STOP, "none") for name in stopping)
+    return None if may else "likely"
 
 
 def _told(

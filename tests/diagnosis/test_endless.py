@@ -183,6 +183,34 @@ class TestEpoch:
 
         assert told.verdict.id == "endless_epoch"
 
+    @pytest.mark.parametrize(
+        ("stopping", "verdict"),
+        [
+            ("none", "endless_epoch"),
+            ("EarlyStopping", "endless_epoch"),
+            ("StopAfter", "killed_outside"),
+        ],
+    )
+    def test_what_the_code_of_callbacks_says(self, stopping: str, verdict: str):
+        settings = {
+            **self.SETTINGS,
+            "callbacks": "EarlyStopping, StopAfter, Plot",
+            "callbacks.stopping": stopping,
+        }
+
+        told = story(settings, killed("training"), planned=None)
+
+        assert told.verdict.id == verdict
+
+    def test_not_while_it_runs_if_only_the_code_of_callbacks_says_so(self):
+        settings = {
+            **self.SETTINGS,
+            "callbacks": "Plot",
+            "callbacks.stopping": "none",
+        }
+
+        assert story(settings, life=ALIVE, planned=None).verdict is None
+
     def test_steps_per_epoch_end_it(self):
         settings = {**self.SETTINGS, "steps_per_epoch": "50"}
 

@@ -28,6 +28,8 @@ def settings_of(fit: Fit) -> dict[str, str]:
         if fit.arguments.get(name) is not None:
             found[name] = "given"
     found["callbacks"] = _callbacks(fit.callbacks)
+    stopping = [one for one in fit.callbacks if _may_stop(type(one))]
+    found["callbacks.stopping"] = _callbacks(stopping) or "none"
     found["cpus"] = str(_cpus())
     found |= _versions()
     found |= _strategy(fit.model)
@@ -42,6 +44,15 @@ def _callbacks(callbacks: list[Any]) -> str:
         if type(callback).__module__.partition(".")[0] != _OURS
     ]
     return ", ".join(kinds)[:LONGEST]
+
+
+def _may_stop(kind: type) -> bool:
+    """Its own code names what stops a training; what it calls is not followed."""
+    return any(
+        "stop_training" in (attribute(attribute(one, "__code__"), "co_names") or ())
+        for part in kind.__mro__
+        for one in vars(part).values()
+    )
 
 
 def _cpus() -> int:
