@@ -1,5 +1,6 @@
 """A run that was ended while it was silent, before anybody had called it a stall."""
 
+import itertools
 import signal
 
 from tb_health_plugin.diagnosis.ending import Ending
@@ -37,6 +38,8 @@ BUSY = 0.7
 IDLE = 0.05
 # Between epochs people save and report: only so long a silence without any work counts.
 LONG_SECONDS = 60.0
+# Unless so many breaks between epochs have shown what is usual there.
+LEAST_BREAKS = 3
 
 _ENDS: dict[int, tuple[State, str]] = {
     int(signal.SIGKILL): ("died", "was killed"),
@@ -92,7 +95,7 @@ def _cause(
     cpu = _cpu(attempt, seen, silent)
     used = "" if cpu is None else f" It used {cpu:.0%} of a core."
     if seen.phase == "between_epochs":
-        if cpu is None or cpu > IDLE or silent < LONG_SECONDS:
+        if cpu is None or cpu > IDLE or silent < _patience_between_epochs(attempt):
             return None
         return "callback_hang", "possible", f"Callbacks run between epochs.{used}"
     if seen.phase not in ("training", "validation"):
@@ -106,6 +109,24 @@ def _cause(
         because = f"It did nothing, and its data is made by Python code.{used}"
         return "input_hang", "possible", because
     return "compute_hang", "possible", f"What it waited for was not seen.{used}"
+
+
+def _patience_between_epochs(attempt: Attempt) -> float:
+    """Longer than any break between two epochs of this training is usual."""
+    begun = attempt.last(facts.TrainingStarted)
+    epochs = [
+        epoch
+        for epoch in attempt.all(facts.EpochEnded)
+        if begun is not None and epoch.training == begun.training
+    ]
+    breaks = [
+        after.started_at - before.wall_time
+        for before, after in itertools.pairwise(epochs)
+        if after.started_at is not None
+    ]
+    if len(breaks) < LEAST_BREAKS:
+        return LONG_SECONDS
+    return max(LEAST_SECONDS, TIMES_USUAL * max(breaks))
 
 
 def _has_python_data(attempt: Attempt) -> bool:

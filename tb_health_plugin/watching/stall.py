@@ -296,6 +296,10 @@ class StallJudge:
         before, after = last.progress, look.progress
         began = after.phase_since
         if not before.phase == after.phase == Phase.TRAINING or began <= last.now:
+            # Whole epochs may pass between two looks, with what is between them.
+            if after.epoch - before.epoch >= 1:
+                took = after.beat_at - before.beat_at
+                self._histories[Kind.BETWEEN_EPOCHS].add(took)
             return
         self._histories[Kind.BETWEEN_EPOCHS].add(began - last.now)
         if _kind(after) is Kind.STEP:

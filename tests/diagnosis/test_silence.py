@@ -26,6 +26,7 @@ def story(
     last_step: int = 200,
     number: int = signal.SIGKILL,
     process: Mapping[str, str] | None = None,
+    epochs: Sequence[facts.EpochEnded] = (),
     columns: Mapping[str, float] | None = None,
     **more,
 ) -> Story:
@@ -55,6 +56,8 @@ def story(
             settings=settings or {},
         )
     )
+    for epoch in epochs:
+        attempt.add(epoch)
     attempt.add(
         facts.ProcessEnded(
             wall_time=100.0 + seconds + silent,
@@ -67,6 +70,18 @@ def story(
         )
     )
     return tell(attempt, GONE)
+
+
+def five_epochs(pause: float) -> list[facts.EpochEnded]:
+    return [
+        facts.EpochEnded(
+            wall_time=104.0 + 4 * n - pause,
+            training=0,
+            epoch=n,
+            started_at=100.0 + 4 * n,
+        )
+        for n in range(5)
+    ]
 
 
 class TestHung:
@@ -110,6 +125,13 @@ class TestHung:
 
         assert told.verdict.id == "callback_hang"
 
+    def test_between_epochs_that_used_to_follow_each_other_at_once(self):
+        told = story(
+            silent=15.0, cpu=0.0, phase="between_epochs", epochs=five_epochs(0.2)
+        )
+
+        assert told.verdict.id == "callback_hang"
+
     @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
     def test_ended_otherwise(self, number: int):
         told = story(number=number)
@@ -137,6 +159,14 @@ class TestOnlyKilled:
 
     def test_while_it_still_compiles(self):
         told = story(silent=60.0, phase="starting", last_step=200)
+
+        assert told.verdict.id == "killed_outside"
+
+    @pytest.mark.parametrize("pause", [None, 3.0])
+    def test_between_epochs_that_pause_or_are_not_known(self, pause: float | None):
+        epochs = () if pause is None else five_epochs(pause)
+
+        told = story(silent=15.0, cpu=0.0, phase="between_epochs", epochs=epochs)
 
         assert told.verdict.id == "killed_outside"
 

@@ -232,6 +232,20 @@ class TestItSpeaks:
 
         assert run.stalls[0].phase is phase
 
+    def test_as_soon_where_whole_epochs_pass_between_two_looks(self):
+        run = Run()
+        run.look()
+        run.enter(Phase.TRAINING)
+        for epoch in range(6):
+            run.progress.epoch = float(epoch)
+            run.steps([0.03] * 10)
+            run.enter(Phase.BETWEEN_EPOCHS)
+            if epoch < 5:
+                run.enter(Phase.TRAINING)
+        run.pass_time(12.0)
+
+        assert run.stalls[0].phase is Phase.BETWEEN_EPOCHS
+
     def test_of_work_between_epochs_that_does_not_end(self):
         run = trained()
         run.enter(Phase.BETWEEN_EPOCHS)
