@@ -12,7 +12,42 @@ def left(raised: Raised) -> Ending | None:
     if raised.name == "KeyboardInterrupt":
         seen = "KeyboardInterrupt ended the training."
         return endings.interrupted(raised.where, raised.at, seen)
-    return _exited(raised) if raised.name == "SystemExit" else None
+    if raised.name == "SystemExit":
+        return _exited(raised)
+    inner = raised.inner
+    if raised.in_data and inner is not None and inner.name == "SystemExit":
+        return _exited_in_data(raised, inner.message)
+    return None
+
+
+def _exited_in_data(raised: Raised, said: str) -> Ending:
+    """It ends nothing there: TensorFlow makes an error of its own of it."""
+    line = raised.line_words
+    call = f"sys.exit(){f' ({line})' if line else ''} in the data pipeline"
+    done, planned = _epochs(raised)
+    verdict = Verdict(
+        id="explicit_exit",
+        detail=f"status {_status_said(said)}",
+        severity="critical",
+        confidence="proven",
+        headline=f"{call} ended the training {_where(raised, done, planned)}",
+        because=f"What makes the batches called sys.exit(). The training got it as "
+        f"{raised.name}.",
+        cause_at=raised.at,
+        stopped_at=raised.at,
+        place=raised.place,
+        evidence=raised.evidence(),
+        fixes=(
+            Fix(
+                title=f"Skip the record, or raise an error that says what is wrong, "
+                f"at {line or 'that line'}",
+                why="In a data pipeline sys.exit() does not end the program in peace.",
+                code='raise ValueError(f"bad record: {record}")',
+            ),
+        ),
+        chip="Ended itself",
+    )
+    return Ending("failed", "Ended itself", verdict)
 
 
 def _exited(raised: Raised) -> Ending:
@@ -92,7 +127,11 @@ def _status(raised: Raised) -> int:
     seen = raised.attempt.last(facts.ProcessEnded)
     if seen is not None and seen.exit_code is not None:
         return seen.exit_code
-    said = raised.message.strip()
+    return _status_said(raised.message)
+
+
+def _status_said(message: str) -> int:
+    said = message.strip().partition("\n")[0].strip()
     if said in ("", "None"):
         return 0
     return int(said) if said.lstrip("-").isdecimal() else 1

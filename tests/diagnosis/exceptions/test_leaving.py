@@ -3,7 +3,7 @@
 import pytest
 
 from tb_health_plugin.events import facts
-from tests.diagnosis.exceptions.raising import raised
+from tests.diagnosis.exceptions.raising import PYTHON, raised
 
 EPOCHS = [
     facts.EpochEnded(wall_time=3.0 + n, step=400 * (n + 1), training=0, epoch=n)
@@ -42,6 +42,26 @@ class TestExit:
         told = raised("SystemExit", message)
 
         assert told.verdict.detail == f"status {status}"
+
+    def test_in_the_data_pipeline(self):
+        told = raised(
+            "UnknownError",
+            PYTHON.format(error="SystemExit: 3"),
+            before=EPOCHS,
+            during="data",
+        )
+
+        assert told.state == "failed"
+        assert (told.verdict.id, told.verdict.detail) == ("explicit_exit", "status 3")
+        assert told.headline == (
+            "sys.exit() (data.py:44) in the data pipeline ended the training after 3 "
+            "of 20 epochs"
+        )
+
+    def test_another_error_in_the_data_pipeline_is_none(self):
+        told = raised("UnknownError", PYTHON.format(error="KeyError: 3"), during="data")
+
+        assert told.verdict.id == "input_error"
 
     def test_a_handler_that_was_asked_by_a_signal(self):
         end = facts.ProcessEnded(
