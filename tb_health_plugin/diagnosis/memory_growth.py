@@ -33,6 +33,8 @@ LARGE_GROWTH_SHARE = 0.25
 # of them rise.
 FEWEST_BEFORE_A_KILL = 4
 RISING_BEFORE_A_KILL = 0.8
+# But if so much of it came within one step, something large was made there.
+MOST_AT_ONCE = 0.8
 # Trainings in one process from which "each of them leaves something" can be said.
 FEWEST_TRAININGS = 4
 # Weights and the two moments of Adam, four bytes each.
@@ -158,8 +160,16 @@ def _before_a_kill(
     first = float(held[0])
     if rising < RISING_BEFORE_A_KILL or grown < FIRST_EPOCH_GROWTH_SHARE * first:
         return None
+    if _within_one_step(steps, (held - first) / grown):
+        return None
     slope = grown / float(steps[-1] - steps[0])
     return _leak(training, slope, grown, times, steps, "possible")
+
+
+def _within_one_step(steps: Array, shares: Array) -> bool:
+    """Nearly all of it was asked for at once: it does not grow with the steps."""
+    begun = steps[int(np.argmax(shares >= 1 - MOST_AT_ONCE))]
+    return bool(steps[int(np.argmax(shares >= MOST_AT_ONCE))] <= begun)
 
 
 def _leak(

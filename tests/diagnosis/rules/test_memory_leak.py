@@ -105,6 +105,24 @@ class TestGrowing:
         assert found.severity == "critical"
         assert found.confidence == "possible"
 
+    def test_not_if_all_was_asked_for_in_one_step_before_the_kill(self):
+        killed = facts.ProcessEnded(
+            wall_time=START + 8, step=50, signal=9, cgroup_oom_kills=1
+        )
+        samples = memory([700, 705, 706, 710, 715, 900, 1_200, 1_500], noise=0)
+        samples["step"] = [0, 10, 20, 30, 40, 50, 50, 50]
+
+        found = ask(
+            RULE,
+            facts.RunStarted(wall_time=START - 1, pid=1),
+            training_started(),
+            *epochs([1.5], 15),
+            killed,
+            samples=samples,
+        )
+
+        assert not isinstance(found, Verdict)
+
     def test_in_data_workers_whose_number_stays(self):
         samples = memory([700] * SECONDS)
         samples["tree_processes"] = [5.0] * SECONDS
