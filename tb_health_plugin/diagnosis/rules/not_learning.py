@@ -9,6 +9,8 @@ training. Both are compared with what the run reported, where they can be compar
 with weights on rows or penalties in the loss, not for losses of the program's own.
 Short runs are not judged.
 
+If a penalty or a dropout presses so hard that nothing gets through, it is named.
+
 **What it is mistaken for.** A run that is only slow. Random data, as in speed tests,
 cannot be learned either: then this is right, and no problem.
 
@@ -16,6 +18,8 @@ cannot be learned either: then this is right, and no problem.
 model can learn 32 rows by heart. If it cannot, the model or the learning rate is at
 fault; if it can, labels and inputs do not belong together.
 """
+
+import dataclasses
 
 from tb_health_plugin.diagnosis.case import Case, Training
 from tb_health_plugin.diagnosis.learning import (
@@ -25,6 +29,7 @@ from tb_health_plugin.diagnosis.learning import (
     main_training,
 )
 from tb_health_plugin.diagnosis.rule import Rule
+from tb_health_plugin.diagnosis.rules import over_regularised
 from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Verdict
 
 # A run that still goes on may yet find its way: it gets twice the time.
@@ -40,6 +45,9 @@ def judge(case: Case) -> Verdict | None:
     learned = learning_of(training)
     if learned.state != "no" or not learned.losses:
         return None
+    pressed = over_regularised.pressed(case, training)
+    if pressed is not None:
+        return dataclasses.replace(pressed, id=RULE.id, detail="over_regularised")
     return Verdict(
         id=RULE.id,
         detail="chance" if learned.by_accuracy else "baseline",

@@ -5,9 +5,10 @@ learning by heart. Far too strong, it keeps the model from learning at all: the 
 shrink to nothing, the loss falls because the penalty falls, and every row gets the same
 answer.
 
-**How we know.** The run did no better than a model that ignores its inputs, a penalty
-or a very high dropout is set, and the weights shrank to a small part of what they were
-(or the settings alone leave no doubt).
+**How we know.** The run did little better than a model that ignores its inputs, a
+penalty or a very high dropout is set, and the weights shrank to a small part of what
+they were (or the settings alone leave no doubt). If it did no better at all, the same
+is told as `not_learning`, with the detail `over_regularised`.
 
 **What it is mistaken for.** Vanishing gradients, a learning rate that is too low, data
 without a pattern. The loss falls, so it may even look healthy.
@@ -76,9 +77,15 @@ class Pressure:
 
 
 def judge(case: Case) -> Verdict | None:
+    """Little was learned. Where nothing was, `not_learning` tells of the pressure."""
     training = main_training(case)
-    if training is None:
+    if training is None or learning_of(training).state == "no":
         return None
+    return pressed(case, training)
+
+
+def pressed(case: Case, training: Training) -> Verdict | None:
+    """What presses too hard, whether little or nothing was learned."""
     pressures = _pressures(training)
     if not pressures:
         return None
@@ -257,8 +264,8 @@ def _evidence(
     base = learned.baseline
     if learned.accuracies and base and base.accuracy is not None:
         text = (
-            f"Accuracy was never above {max(learned.accuracies):.1%}; always naming "
-            f"the largest class reaches {base.accuracy:.1%}."
+            f"Accuracy ended at {learned.accuracies[-1]:.1%}; always naming the "
+            f"largest class reaches {base.accuracy:.1%}."
         )
         found.append(Evidence(text=text))
     if learned.start is not None and learned.end is not None:

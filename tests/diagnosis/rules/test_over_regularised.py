@@ -2,7 +2,9 @@
 
 import pytest
 
+from tb_health_plugin.diagnosis.rules import not_learning
 from tb_health_plugin.diagnosis.rules.over_regularised import RULE
+from tb_health_plugin.diagnosis.verdict import Verdict
 from tb_health_plugin.events import facts
 from tests.diagnosis.rules.outcomes import found, labels, layer, numbers, training
 
@@ -21,6 +23,29 @@ def hidden(**settings: str) -> facts.Layer:
     return layer("hidden", settings=settings)
 
 
+def pressure(told: list[facts.Fact]) -> Verdict | None:
+    """What presses, by whichever of the two rules tells of it."""
+    little, nothing = found(RULE, told), found(not_learning.RULE, told)
+    if nothing is None or nothing.detail != RULE.id:
+        return little
+    assert little is None
+    return nothing
+
+
+def test_a_penalty_under_which_little_is_learned():
+    told = training(
+        **THREE,
+        hidden=[hidden(kernel_regularizer="L2(l2=3.0)")],
+        metrics={"loss": [80.0, 5.0, 1.2, 1.1, 1.1, 1.1], "accuracy": [0.42] * 6},
+    )
+
+    verdict = found(RULE, told)
+
+    assert verdict is not None
+    assert verdict.headline.endswith("little was learned")
+    assert found(not_learning.RULE, told) is None
+
+
 def test_a_penalty_that_crushed_the_weights():
     told = training(
         **THREE,
@@ -30,10 +55,11 @@ def test_a_penalty_that_crushed_the_weights():
         looks=[{"weight_norms": (4.0,)}, {"weight_norms": (0.001,)}],
     )
 
-    verdict = found(RULE, told)
+    verdict = pressure(told)
 
     assert verdict is not None
-    assert (verdict.detail, verdict.confidence) == ("crushed", "likely")
+    assert (verdict.id, verdict.confidence) == ("not_learning", "likely")
+    assert verdict.because.endswith("the weights shrank to nothing.")
     assert verdict.headline.startswith("The L2 penalty of 0.05 is too strong")
     assert "from 4 to 0.001" in verdict.evidence[0].text
     assert verdict.place == {"layer": "hidden"}
@@ -49,7 +75,7 @@ def test_one_look_at_the_end_is_enough_where_nothing_is_left():
         looks=[{"weight_norms": (0.001,)}],
     )
 
-    verdict = found(RULE, told)
+    verdict = pressure(told)
 
     assert verdict is not None
     assert verdict.headline.startswith("The L1 penalty is too strong")
@@ -65,10 +91,11 @@ def test_one_look_at_the_end_is_enough_where_nothing_is_left():
     ],
 )
 def test_settings_that_leave_no_doubt(told):
-    verdict = found(RULE, training(**THREE, **told, metrics=CHANCE))
+    verdict = pressure(training(**THREE, **told, metrics=CHANCE))
 
     assert verdict is not None
-    assert (verdict.detail, verdict.confidence) == ("too_strong", "possible")
+    assert verdict.confidence == "possible"
+    assert verdict.because.endswith("the setting is extreme.")
 
 
 def test_a_regression_under_a_penalty_that_gives_out_one_number():
@@ -79,7 +106,7 @@ def test_a_regression_under_a_penalty_that_gives_out_one_number():
         looks=[{"output_stds": (float("nan"), 0.001)}],
     )
 
-    assert found(RULE, told) is not None
+    assert pressure(told) is not None
 
 
 class TestLeavesAlone:
@@ -91,7 +118,7 @@ class TestLeavesAlone:
         ],
     )
     def test_strong_settings_under_which_it_learns(self, told):
-        assert found(RULE, training(**THREE, **told, metrics=LEARNS)) is None
+        assert pressure(training(**THREE, **told, metrics=LEARNS)) is None
 
     def test_usual_settings_where_something_else_is_wrong(self):
         told = training(
@@ -106,10 +133,10 @@ class TestLeavesAlone:
             looks=[{"weight_norms": (4.0,)}, {"weight_norms": (3.9,)}],
         )
 
-        assert found(RULE, told) is None
+        assert pressure(told) is None
 
     def test_a_run_without_any(self):
-        assert found(RULE, training(**THREE, metrics=CHANCE)) is None
+        assert pressure(training(**THREE, metrics=CHANCE)) is None
 
     def test_a_short_run(self):
         told = training(
@@ -118,7 +145,7 @@ class TestLeavesAlone:
             metrics={"loss": [80.0, 5.0], "accuracy": [0.34, 0.34]},
         )
 
-        assert found(RULE, told) is None
+        assert pressure(told) is None
 
     def test_a_regularizer_that_shapes_but_does_not_shrink(self):
         told = training(
@@ -127,7 +154,7 @@ class TestLeavesAlone:
             metrics=CHANCE,
         )
 
-        assert found(RULE, told) is None
+        assert pressure(told) is None
 
 
 # A layer may keep its factor to itself, and nobody may have looked at the end.
@@ -144,7 +171,7 @@ def test_a_penalty_that_outweighs_the_loss_needs_no_number():
         looks=EARLY_LOOK,
     )
 
-    verdict = found(RULE, told)
+    verdict = pressure(told)
 
     assert verdict is not None
     assert verdict.confidence == "possible"
@@ -175,4 +202,4 @@ def test_a_penalty_that_outweighs_the_loss_needs_no_number():
     ],
 )
 def test_a_loss_that_begins_high_is_not_enough(told):
-    assert found(RULE, told) is None
+    assert pressure(told) is None
