@@ -53,6 +53,8 @@ HIGHEST_RATE = 0.5
 TINY_RATE = 1e-6
 # Steps of plain SGD shrink with the gradients, too.
 TINY_RATE_OF_SGD = 1e-5
+# A rate that fell below this part of what it was has been used up.
+DECAYED = 0.01
 # A rate that grew by this factor was warming up.
 WARM_UP = 3.0
 
@@ -80,7 +82,8 @@ def judge(case: Case) -> Verdict | None:
     if step is None:
         found = _by_rate(training, rates)
     else:
-        most = MOVED_STANDING if stood_still else MOVED
+        is_known_bad = learned.state in ("no", "slow")
+        most = MOVED_STANDING if stood_still and not is_known_bad else MOVED
         found = _by_movement(training, rates, step, most)
     if found is None:
         return None
@@ -237,18 +240,25 @@ def _verdict(
     if learned.start is not None and learned.end is not None:
         text = f"The loss went from {learned.start:.4g} to {learned.end:.4g} in all."
         evidence.append(Evidence(text=text, lane="loss"))
+    headline = f"The learning rate of {rate:.2g} is too low: the weights hardly move"
+    first, last = _first_and_last(training, rates)
+    if last < DECAYED * first:
+        headline = f"The learning rate fell to {last:.2g}: the weights hardly move"
+        text = f"It began at {first:.2g} and was {last:.2g} at the end."
+        evidence.append(Evidence(text=text))
     return Verdict(
         id=RULE.id,
         detail="constant" if max(rates) < 2 * min(rates) else "decayed",
         severity="warning",
         confidence=confidence,
-        headline=f"The learning rate of {rate:.2g} is too low: the weights hardly move",
+        headline=headline,
         chip="Rate too low",
         because=because,
         cause_at=training.at(training.started, training.started.initial_epoch or 0),
         stopped_at=case.stopped_at,
         evidence=tuple(evidence),
         fixes=(
+            *([_slower(first, training.steps)] if last < DECAYED * first else []),
             Fix(
                 title=f"Raise the learning rate to about {better:g}",
                 why="Then a step moves the weights by about a thousandth of their "
@@ -257,6 +267,21 @@ def _verdict(
             ),
         ),
         explains=_EXPLAINS,
+    )
+
+
+def _first_and_last(training: Training, rates: list[float]) -> tuple[float, float]:
+    """The highest rate of the training, and the one of its last epoch."""
+    ends = finite([e.learning_rate for e in training.epochs if e.learning_rate])
+    given = training.number("optimizer.learning_rate") or 0.0
+    return max(*rates, *ends, given), (ends or rates)[-1]
+
+
+def _slower(first: float, steps: int) -> Fix:
+    return Fix(
+        title="Let the learning rate fall over the whole run",
+        why="It was used up long before the end.",
+        code=f"keras.optimizers.schedules.CosineDecay({first:g}, decay_steps={steps})",
     )
 
 

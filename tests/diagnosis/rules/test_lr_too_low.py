@@ -46,6 +46,22 @@ def test_weights_that_cannot_have_moved():
     assert "not_learning" in verdict.explains
 
 
+def test_a_rate_that_was_used_up_before_anything_was_learned():
+    told = training(
+        **THREE,
+        metrics=STANDS,
+        settings={"optimizer": "SGD", "optimizer.learning_rate": "0.001"},
+        looks=[look(4e-4, 1e-4), look(2e-4, 5e-5), look(1e-9, 1e-10)],
+    )
+
+    verdict = found(RULE, told)
+
+    assert verdict is not None
+    assert verdict.detail == "decayed"
+    assert verdict.headline.startswith("The learning rate fell to 1e-10")
+    assert "CosineDecay(0.001, decay_steps=400)" in (verdict.fixes[0].code or "")
+
+
 def test_gradients_alone_bound_the_updates():
     one = {
         "weight_norms": (100.0, 4.0),
