@@ -63,8 +63,9 @@ class Table:
     def _reserve(self, length: int) -> None:
         if length <= self._capacity and self._columns:
             return
-        while self._capacity < length:
-            self._capacity *= 2
+        # Half as much again: of a thousand tables the empty ends add up.
+        if self._capacity < length:
+            self._capacity = max(length, self._capacity + self._capacity // 2)
         for name, old in self._columns.items():
             self._columns[name] = np.full(self._capacity, NOT_MEASURED)
             self._columns[name][: self._length] = old[: self._length]

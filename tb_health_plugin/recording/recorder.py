@@ -17,6 +17,7 @@ from tb_health_plugin.recording import this_process
 from tb_health_plugin.recording.crash_stacks import crash_stacks
 from tb_health_plugin.recording.guard import warn
 from tb_health_plugin.recording.watcher_start import start_watcher
+from tb_health_plugin.recording.worker import team_size
 from tb_health_plugin.writing.black_box import (
     RELEASED,
     THREAD,
@@ -28,6 +29,7 @@ from tb_health_plugin.writing.black_box import (
 from tb_health_plugin.writing.phases import Phase
 from tb_health_plugin.writing.scribe import Scribe
 from tb_health_plugin.writing.terms import Terms
+from tb_health_plugin.writing.thinning import written_each
 
 PERIOD_SECONDS = 1.0
 # The watcher starts within half a second; a machine under load gets more time.
@@ -91,6 +93,7 @@ class Recorder:
             terminal=this_process.terminal(),
             output=this_process.output_file(),
             stacks_signal=self._stacks.asked_by,
+            written_each=written_each(team_size(os.environ)),
         )
         self._box.set_terms(self._terms.encode())
         os.register_at_fork(after_in_child=self._in_a_child)

@@ -83,6 +83,11 @@ def worker_settings(environment: Environment) -> dict[str, str]:
     return {f"worker.{name}": text for name, text in (found or {}).items() if text}
 
 
+def team_size(environment: Environment) -> int:
+    """How many processes train together; 1 if it is alone or nobody says."""
+    return int(worker_settings(environment).get("worker.size", "1"))
+
+
 def _from_tf_config(text: str) -> dict[str, str] | None:
     try:
         config: Any = json.loads(text) if text else {}

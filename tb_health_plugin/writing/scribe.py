@@ -21,6 +21,8 @@ from tb_health_plugin.writing.terms import Terms
 RETRY_SECONDS = 5.0
 # Facts kept while the disk fails; more than that means it will not come back.
 MOST_KEPT = 10_000
+# Of a large team only some samples are written, but the last ones all.
+LAST_SAMPLES = 60
 
 # Marks the fact without which a file would not tell that there was a training.
 _TRAINING_STARTED = tags.TRAINING_STARTED.encode()
@@ -75,7 +77,12 @@ class Scribe:
             Path(terms.directory),
             start=encode_fact(start),
             columns=(*_PROGRESS, *self._schedule.columns),
-            period_seconds=terms.period_seconds,
+            period_seconds=terms.period_seconds * terms.written_each,
+        )
+        self._written_each = terms.written_each
+        # Measured and not written since the last one that was.
+        self._unwritten: deque[tuple[float, dict[str, float]]] = deque(
+            maxlen=LAST_SAMPLES
         )
         self.numbers: dict[str, float] = {}
 
@@ -107,10 +114,18 @@ class Scribe:
         except Exception as error:  # noqa: BLE001 - tried again later
             self._broken(error, now)
             return
-        if sample:
-            self._write_sample(now)
+        if not sample:
+            return
+        if (self._samples - 1) % self._written_each:
+            self._unwritten.append((now, self.numbers))
+        else:
+            self._unwritten.clear()
+            self._write_sample(now, self.numbers)
 
     def close(self) -> None:
+        """Writes the last samples in full: what led to an end is in them."""
+        for now, numbers in self._unwritten:
+            self._write_sample(now, numbers)
         self._files.abandon()
 
     @property
@@ -131,12 +146,12 @@ class Scribe:
             numbers["data_waited_seconds"] = progress.wait_seconds
         return numbers
 
-    def _write_sample(self, now: float) -> None:
+    def _write_sample(self, now: float, numbers: dict[str, float]) -> None:
         """On a full disk samples fail first: facts have room of their own."""
         if now < self._samples_retry_at:
             return
         try:
-            self._files.append_sample(now, self.numbers)
+            self._files.append_sample(now, numbers)
         except Exception as error:  # noqa: BLE001 - tried again later
             self._samples_retry_at = now + RETRY_SECONDS
             self._files.abandon_samples()

@@ -17,6 +17,7 @@ class Terms:
         start: What the trainer knows of itself: fields of `facts.RunStarted`.
         terminal: Path of the terminal to say the end to; empty if there is none.
         output: Path of the file that standard error goes to; empty if it is none.
+        written_each: Of so many samples one is written; all at the end.
         stacks_signal: The signal that the trainer answers with its Python stacks; 0
             if it answers none. Any other signal may end it.
     """
@@ -29,6 +30,7 @@ class Terms:
     terminal: str = ""
     output: str = ""
     stacks_signal: int = 0
+    written_each: int = 1
 
     def encode(self) -> bytes:
         return json.dumps(asdict(self)).encode()

@@ -1,6 +1,7 @@
 """Tells from time to time where the time of a training went."""
 
 import gc
+import os
 import threading
 import time
 from typing import Any
@@ -8,6 +9,8 @@ from typing import Any
 from tb_health_plugin.events import facts
 from tb_health_plugin.recording.fitting.fit import Fit, Spent
 from tb_health_plugin.recording.fitting.gpu_memory import GpuMemory
+from tb_health_plugin.recording.worker import team_size
+from tb_health_plugin.writing.thinning import written_each
 
 _WHAT = "where the time goes"
 _GPU_MEMORY = "TensorFlow's use of GPU memory"
@@ -39,6 +42,8 @@ class TimeSpent:
         self._fit = fit
         self._lock = threading.Lock()
         self._is_on = False
+        # Many workers are read together; each of them tells less often.
+        self._period_seconds = PERIOD_SECONDS * written_each(team_size(os.environ))
         self._began_at = time.monotonic()
         self._first_step = 0
         self._collecting_since: float | None = None
@@ -62,7 +67,7 @@ class TimeSpent:
 
     def tick(self, *, epoch_ended: bool = False) -> None:
         """The training went on; tells a stretch if it is time to."""
-        due = SHORTEST_SECONDS if epoch_ended else PERIOD_SECONDS
+        due = SHORTEST_SECONDS if epoch_ended else self._period_seconds
         if self._is_on and time.monotonic() - self._began_at >= due:
             self._tell()
             self._tell_memory()
