@@ -30,6 +30,9 @@ def available_collectors(
             collectors.append(kind(watched))
         except SourceUnavailable as reason:
             missing.append(NotRecorded(what=kind.what, why=str(reason)))
+        except Exception as error:  # noqa: BLE001 - one source must not stop the rest
+            why = f"it failed ({type(error).__name__}: {error})"
+            missing.append(NotRecorded(what=kind.what, why=why))
     return collectors, missing
 
 

@@ -9,6 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from tb_health_plugin.collectors.collector import SourceUnavailable, Watched
+from tb_health_plugin.collectors.nvml_cards import (
+    as_text,
+    cuda_version,
+    every_card,
+    uuid,
+)
 from tb_health_plugin.collectors.nvml_gpu import Gpu
 from tb_health_plugin.collectors.patience import Errand, Patience
 from tb_health_plugin.collectors.visible_gpus import Card, visible
@@ -77,6 +83,10 @@ class NvidiaGpus:
             # It may wake up later: the kernel knows how many there are.
             listed = watched.root / "proc/driver/nvidia/gpus"
             count = len(list(listed.iterdir())) if listed.is_dir() else 1
+        except SourceUnavailable:
+            raise
+        except Exception as error:
+            raise SourceUnavailable(f"NVIDIA's driver failed: {error}") from error
         self.columns = tuple(
             column.name
             for gpu in range(min(count, MOST_GPUS))
@@ -148,9 +158,10 @@ class NvidiaGpus:
             nvml.nvmlInit()
         except nvml.NVMLError as error:
             raise SourceUnavailable(_why_none(self._watched, nvml, error)) from error
-        handles = _handles(nvml)
+        handles = every_card(nvml)
         cards = [
-            Card(_uuid(nvml, card), _uuids(nvml, parts)) for card, parts in handles
+            Card(uuid(nvml, card), tuple(uuid(nvml, one) for one in parts))
+            for card, parts in handles
         ]
         if not cards:
             raise SourceUnavailable(_nothing(self._watched))
@@ -179,13 +190,13 @@ class NvidiaGpus:
     def _describe(self, nvml: Any, place: int, handle: Any, gpu: Gpu) -> None:
         asked = {
             "gpu.driver": nvml.nvmlSystemGetDriverVersion,
-            "gpu.cuda": lambda: _cuda(nvml.nvmlSystemGetCudaDriverVersion()),
+            "gpu.cuda": lambda: cuda_version(nvml.nvmlSystemGetCudaDriverVersion()),
             f"gpu.{place}.name": lambda: nvml.nvmlDeviceGetName(handle),
             f"gpu.{place}.uuid": lambda: nvml.nvmlDeviceGetUUID(handle),
         }
         for name, ask in asked.items():
             try:
-                self.settings[name] = _text(ask())
+                self.settings[name] = as_text(ask())
             except nvml.NVMLError:
                 continue
         for name, left_out in (
@@ -257,52 +268,6 @@ def _nothing(watched: Watched) -> str:
         if (watched.root / path).exists():
             return f"no collector for this accelerator: {what}"
     return "no NVIDIA GPU"
-
-
-def _handles(nvml: Any) -> list[tuple[Any, list[Any]]]:
-    """Every card that answers, and the parts it is split into."""
-    found = []
-    for place in range(nvml.nvmlDeviceGetCount()):
-        card = nvml.nvmlDeviceGetHandleByIndex(place)
-        found.append((card, _parts(nvml, card)))
-    return found
-
-
-def _parts(nvml: Any, card: Any) -> list[Any]:
-    found = []
-    try:
-        if nvml.nvmlDeviceGetMigMode(card)[0] != nvml.NVML_DEVICE_MIG_ENABLE:
-            return []
-        most = nvml.nvmlDeviceGetMaxMigDeviceCount(card)
-    except nvml.NVMLError:
-        return []
-    for place in range(most):
-        try:
-            found.append(nvml.nvmlDeviceGetMigDeviceHandleByIndex(card, place))
-        except nvml.NVMLError:
-            continue
-    return found
-
-
-def _uuid(nvml: Any, handle: Any) -> str:
-    try:
-        return _text(nvml.nvmlDeviceGetUUID(handle))
-    except nvml.NVMLError:
-        return ""
-
-
-def _uuids(nvml: Any, handles: list[Any]) -> tuple[str, ...]:
-    return tuple(_uuid(nvml, handle) for handle in handles)
-
-
-def _cuda(number: int) -> str:
-    """As in "12.4", which NVML writes as 12040."""
-    return f"{number // 1000}.{number % 1000 // 10}"
-
-
-def _text(given: Any) -> str:
-    """Old versions of the module give bytes."""
-    return given.decode(errors="replace") if isinstance(given, bytes) else str(given)
 
 
 COLLECTOR = NvidiaGpus

@@ -7,7 +7,7 @@ from tb_health_plugin.diagnosis.figures import names
 from tb_health_plugin.diagnosis.gpu_pace import cost, lengths
 from tb_health_plugin.diagnosis.gpus import label, moment, named, strangers
 from tb_health_plugin.diagnosis.quantities import duration, factor
-from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Verdict
+from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Moment, Verdict
 from tb_health_plugin.reading.table import Array
 
 # Below this it is a desktop, or a look at a picture.
@@ -34,14 +34,11 @@ def shared(case: Case, gpu: int) -> Verdict | None:
     found = strangers(case, gpu)
     who = names([f"{one.name or 'a process'} ({one.pid})" for one in found]) or "others"
     share = float(np.average(others[busy], weights=seconds[busy]))
-    evidence = [
-        Evidence(
-            text=f"For {duration(held)}, {who} took {share:.0%} of the time of "
-            f"{named(case, gpu)}.",
-            lane="gpu",
-            at=at,
-        )
-    ]
+    taken = (
+        f"For {duration(held)}, {who} took {share:.0%} of the time of "
+        f"{named(case, gpu)}."
+    )
+    evidence = [Evidence(text=taken, lane="gpu", at=at)]
     paid = cost(case, busy, free)
     slower = paid is not None and paid.slowdown >= SLOWER
     if paid is not None and slower:
@@ -50,6 +47,19 @@ def shared(case: Case, gpu: int) -> Verdict | None:
             f"{paid.lost_steps:,.0f} steps less."
         )
         evidence.append(Evidence(text=text, lane="throughput", at=at))
+    return _verdict(case, gpu, share, who, at, evidence, slower=slower)
+
+
+def _verdict(
+    case: Case,
+    gpu: int,
+    share: float,
+    who: str,
+    at: Moment,
+    evidence: list[Evidence],
+    *,
+    slower: bool,
+) -> Verdict:
     return Verdict(
         id="gpu_throttled",
         detail="another_process",

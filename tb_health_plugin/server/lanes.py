@@ -60,17 +60,26 @@ def _memory_limits(table: Table) -> list[Limit]:
 
 def _gpu_memory_limits(table: Table) -> list[Limit]:
     """What the smallest of the cards has: the first that can run out."""
-    totals = [
+    least = _least_of_gpus(table, "memory_total_bytes")
+    return [] if least is None else [Limit(least, f"all {least / _GIB:.1f} GiB")]
+
+
+def _gpu_heat_limits(table: Table) -> list[Limit]:
+    """Where the first of the cards slows itself down."""
+    least = _least_of_gpus(table, "slowdown_celsius")
+    return [] if least is None else [Limit(least, f"slows down at {least:.0f} °C")]
+
+
+def _least_of_gpus(table: Table, column: str) -> float | None:
+    """The lowest of what the cards said last; None if none said it."""
+    said = [
         float(values[values == values][-1])
         for gpu in range(MOST_GPUS)
-        if table.has(name := f"gpu{gpu}_memory_total_bytes")
+        if table.has(name := f"gpu{gpu}_{column}")
         for values in [table.column(name)]
         if (values == values).any()
     ]
-    if not totals:
-        return []
-    least = min(totals)
-    return [Limit(least, f"all {least / _GIB:.1f} GiB")]
+    return min(said, default=None)
 
 
 def _of_gpus(column: str) -> dict[str, str]:
@@ -128,6 +137,7 @@ LANES = (
         "GPU temperature",
         "celsius",
         _of_gpus("temperature_celsius"),
+        _gpu_heat_limits,
     ),
     Lane(
         "disk",

@@ -4,6 +4,8 @@ import os
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from tb_health_plugin import collectors
 from tb_health_plugin.collectors.collector import Watched
 from tb_health_plugin.events import columns
@@ -37,6 +39,22 @@ def test_no_two_go_by_the_same_name():
     sources = [kind.what for kind in collectors.collector_classes()]
 
     assert len(set(sources)) == len(sources)
+
+
+def test_one_that_fails_does_not_cost_the_rest(monkeypatch: pytest.MonkeyPatch):
+    class Broken:
+        what = "something"
+        columns = ()
+
+        def __init__(self, watched: Watched) -> None:
+            raise KeyError("new kernel")
+
+    known = collectors.collector_classes()
+    monkeypatch.setattr(collectors, "collector_classes", lambda: (Broken, *known))
+    available, missing = collectors.available_collectors(Watched(pid=os.getpid()))
+
+    assert available
+    assert missing[0].why == "it failed (KeyError: 'new kernel')"
 
 
 def test_this_very_process():

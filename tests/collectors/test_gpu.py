@@ -400,6 +400,18 @@ class TestNoGpu:
         with pytest.raises(SourceUnavailable, match=r"^no NVIDIA GPU$"):
             gpus()
 
+    @pytest.mark.parametrize("changes", [{"devices": "!999"}, {"init": "!999"}])
+    def test_a_driver_that_fails_is_told(self, nvml: StandIn, changes):
+        nvml.says(**changes)
+
+        with pytest.raises(SourceUnavailable, match=r"NVIDIA's driver .*Unknown"):
+            gpus()
+
+    def test_a_card_that_was_lost_before_does_not_hide_the_other(self, nvml: StandIn):
+        nvml.says(devices=2, gpu0_handle="!15", **SECOND)
+
+        assert gpus().settings["gpu.0.uuid"] == "GPU-22222222-bbbb"
+
     def test_a_driver_that_refuses_is_told(self, nvml: StandIn):
         nvml.says(init="!4")
 

@@ -140,7 +140,9 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned place, Device **device) {
   *device = &devices[place][PARTS];
   (*device)->card = (int)place;
   (*device)->part = -1;
-  return SUCCESS;
+  char text[64];
+  error = ask_text(*device, "handle", text, sizeof text);
+  return error == NOT_SUPPORTED ? SUCCESS : error;
 }
 int nvmlDeviceGetMigMode(Device *device, unsigned *now, unsigned *pending) {
   int error = ask_int(device, "mig", now);

@@ -1,5 +1,7 @@
 """An allocation that was refused: of the GPU, or of the machine."""
 
+from collections.abc import Iterator
+
 from tb_health_plugin.diagnosis.ending import Ending
 from tb_health_plugin.diagnosis.exceptions.gpu import SPEAKS_FOR_CUDA
 from tb_health_plugin.diagnosis.exceptions.raised import Raised
@@ -76,18 +78,6 @@ def _gpu(raised: Raised, told: Refusal) -> Ending:
     confidence: Confidence = "proven"
     if raised.find("Dst tensor is not initialized") and limit is None:
         confidence = "likely"
-    evidence = list(raised.evidence())
-
-    def saw(text: str) -> None:
-        evidence.append(Evidence(text=text, lane="gpu_memory", at=raised.at))
-
-    if asked:
-        by = f" by the operation {told.op}" if told.op else ""
-        saw(f"{_size(asked)} more were asked for at once{by}.")
-    if limit is not None and used is not None:
-        saw(f"{_size(used)} of {_size(limit)} of TensorFlow's pool were in use.")
-    if fragmented and told.largest_bytes:
-        saw(f"The largest free piece had {_size(told.largest_bytes)}.")
     if fragmented:
         chip, detail = "GPU memory fragmented", "fragmented"
         headline = f"The GPU had room, but not in one piece, {raised.where}"
@@ -107,11 +97,28 @@ def _gpu(raised: Raised, told: Refusal) -> Ending:
         cause_at=raised.at,
         stopped_at=raised.at,
         place=raised.place,
-        evidence=tuple(evidence),
+        evidence=(*raised.evidence(), *_seen(raised, told, fragmented)),
         fixes=tuple(fixes),
         chip=chip,
     )
     return Ending("failed", chip, verdict)
+
+
+def _seen(raised: Raised, told: Refusal, fragmented: bool) -> Iterator[Evidence]:
+    """What was asked for, and what the allocator had."""
+    texts = []
+    if told.asked_bytes:
+        by = f" by the operation {told.op}" if told.op else ""
+        texts.append(f"{_size(told.asked_bytes)} more were asked for at once{by}.")
+    if told.limit_bytes is not None and told.used_bytes is not None:
+        texts.append(
+            f"{_size(told.used_bytes)} of {_size(told.limit_bytes)} of TensorFlow's "
+            "pool were in use."
+        )
+    if fragmented and told.largest_bytes:
+        texts.append(f"The largest free piece had {_size(told.largest_bytes)}.")
+    for text in texts:
+        yield Evidence(text=text, lane="gpu_memory", at=raised.at)
 
 
 def _host(raised: Raised, asked: float | None) -> Ending:

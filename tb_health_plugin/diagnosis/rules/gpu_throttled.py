@@ -127,49 +127,28 @@ def _verdict(
     seconds: float,
     paid: Cost | None,
 ) -> Verdict:
-    since, until = float(times[0]), float(times[-1])
-    at = moment(case, since)
-    share = float(np.median(clock)) / highest
+    at = moment(case, float(times[0]))
+    middle = float(np.median(clock))
     lane = "gpu_temperature" if detail == "heat" else "gpu"
     has_reason = detail != "falling_clocks"
-    reason = f"The driver gave {detail} as the reason for {duration(seconds)}."
-    if not has_reason:
-        reason = f"It stayed low for {duration(seconds)}; this card gives no reason."
-    evidence = [
-        Evidence(text=reason, lane=lane, at=at),
-        Evidence(
-            text=f"{named(case, gpu)} ran at {np.median(clock) / 1e6:,.0f} of "
-            f"{highest / 1e6:,.0f} MHz.",
-            lane=lane,
-            at=at,
-        ),
+    texts = [
+        f"The driver gave {detail} as the reason for {duration(seconds)}."
+        if has_reason
+        else f"It stayed low for {duration(seconds)}; this card gives no reason.",
+        f"{named(case, gpu)} ran at {middle / 1e6:,.0f} of {highest / 1e6:,.0f} MHz.",
     ]
-    value, limit, unit = (
-        ("temperature_celsius", "slowdown_celsius", "°C")
-        if detail != "power"
-        else ("power_watts", "power_limit_watts", "W")
-    )
-    _, values = within(case, f"gpu{gpu}_{value}", since, until)
-    bound = last_value(case, f"gpu{gpu}_{limit}")
-    if len(values):
-        of = f"; its limit is {bound:.0f} {unit}" if bound else ""
-        text = f"It was at up to {values.max():.0f} {unit}{of}."
-        evidence.append(Evidence(text=text, strong=False, lane=lane, at=at))
+    evidence = [Evidence(text=text, lane=lane, at=at) for text in texts]
+    evidence += _at_its_limit(case, gpu, detail, times, lane)
     if paid is not None and paid.lost_steps >= 1:
         text = f"It cost about {paid.lost_steps:,.0f} steps, by the pace before."
         evidence.append(Evidence(text=text, lane="throughput", at=at))
-    words = {
-        "heat": "overheated and ran",
-        "power": "is short of power and ran",
-        "falling_clocks": "lowered its clocks and ran",
-    }
     of = "its highest clock" if has_reason else "the clock it had before"
     return Verdict(
         id="gpu_throttled",
         detail=detail,
         severity="warning",
         confidence="proven" if has_reason else "likely",
-        headline=f"GPU {gpu} {words[detail]} at {share:.0%} of {of}",
+        headline=f"GPU {gpu} {_WORDS[detail]} at {middle / highest:.0%} of {of}",
         because="The driver says why the clocks are not higher, and they were low."
         if has_reason
         else "The clocks fell while the card was at work, and stayed low.",
@@ -183,6 +162,30 @@ def _verdict(
     )
 
 
+def _at_its_limit(
+    case: Case, gpu: int, detail: str, times: Array, lane: str
+) -> list[Evidence]:
+    """How hot it was, or how much power it drew, beside what it may."""
+    since, until = float(times[0]), float(times[-1])
+    value, limit, unit = (
+        ("power_watts", "power_limit_watts", "W")
+        if detail == "power"
+        else ("temperature_celsius", "slowdown_celsius", "°C")
+    )
+    _, values = within(case, f"gpu{gpu}_{value}", since, until)
+    if not len(values):
+        return []
+    bound = last_value(case, f"gpu{gpu}_{limit}")
+    of = f"; its limit is {bound:.0f} {unit}" if bound else ""
+    text = f"It was at up to {values.max():.0f} {unit}{of}."
+    return [Evidence(text=text, strong=False, lane=lane, at=moment(case, since))]
+
+
+_WORDS = {
+    "heat": "overheated and ran",
+    "power": "is short of power and ran",
+    "falling_clocks": "lowered its clocks and ran",
+}
 _CHIPS = {
     "heat": "GPU overheated",
     "power": "GPU power limit",
