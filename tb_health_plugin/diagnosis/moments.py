@@ -41,6 +41,26 @@ def stopped_at(attempt: Attempt) -> Moment:
     return Moment(step=attempt.last_step, epoch=epoch, wall_time=attempt.last_seen_at)
 
 
+def moment(attempt: Attempt, step: int, wall_time: float) -> Moment:
+    """That step of the newest training, with the epoch it falls into."""
+    return Moment(step=step, epoch=_epoch_at(attempt, step), wall_time=wall_time)
+
+
+def _epoch_at(attempt: Attempt, step: int) -> int | None:
+    """Counted from 1; None for a loop of the program, which counts its own."""
+    begun = attempt.last(facts.TrainingStarted)
+    if begun is None or begun.loop == "loop":
+        return None
+    next_one = begun.initial_epoch or 0
+    for ended in attempt.all(facts.EpochEnded):
+        if ended.training != begun.training or ended.epoch is None:
+            continue
+        if ended.last_step is not None and step <= ended.last_step:
+            return ended.epoch + 1
+        next_one = ended.epoch + 1
+    return next_one + 1
+
+
 def where(attempt: Attempt) -> str:
     """Where in the run it stopped, as the rest of a sentence."""
     if not attempt.all(facts.TrainingStarted):

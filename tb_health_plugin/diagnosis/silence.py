@@ -5,13 +5,12 @@ import signal
 
 from tb_health_plugin.diagnosis.ending import Ending
 from tb_health_plugin.diagnosis.memory_kills import was_for_memory
-from tb_health_plugin.diagnosis.moments import is_under_way
+from tb_health_plugin.diagnosis.moments import is_under_way, moment
 from tb_health_plugin.diagnosis.peers import tasks
 from tb_health_plugin.diagnosis.verdict import (
     Confidence,
     Evidence,
     Fix,
-    Moment,
     State,
     Verdict,
 )
@@ -147,8 +146,8 @@ def _ending(
 ) -> Ending:
     state, how = _ENDS[seen.signal or 0]
     step = attempt.last_step
-    at = Moment(step=step, wall_time=seen.wall_time - silent)
-    end = Moment(step=step, wall_time=seen.wall_time)
+    at = moment(attempt, step, seen.wall_time - silent)
+    end = moment(attempt, step, seen.wall_time)
     frame = innermost_own_frame(training_thread(parse(seen.stacks or "")))
     text = (
         f"Nothing went on for {silent:,.0f} seconds; a step takes {usual:,.2g} s or "

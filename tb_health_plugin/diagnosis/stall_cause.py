@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from tb_health_plugin.diagnosis.endings import name_of
+from tb_health_plugin.diagnosis.moments import moment
 from tb_health_plugin.diagnosis.peers import goes_in_step
 from tb_health_plugin.diagnosis.silence import IDLE
 from tb_health_plugin.diagnosis.verdict import Confidence, Evidence, Fix, Moment
@@ -95,7 +96,7 @@ class Cause:
 def cause_of(attempt: Attempt, stall: facts.Stalled) -> Cause:
     """The cause, never more certain than what was seen."""
     waits_for = stall.waits_for or "unknown"
-    at = Moment(step=stall.step, wall_time=stall.since)
+    at = moment(attempt, stall.step, stall.since or stall.wall_time)
     because = stall.because or "What it waits for was not seen."
     confidence = _confidence(waits_for)
     if waits_for in ("callback", "lock", "data"):

@@ -6,7 +6,12 @@ from dataclasses import replace
 from tb_health_plugin.diagnosis import absent_peer, durations, endless, silence
 from tb_health_plugin.diagnosis.ending import Ending
 from tb_health_plugin.diagnosis.memory_kills import was_for_memory
-from tb_health_plugin.diagnosis.moments import is_under_way, last_end, stopped_at
+from tb_health_plugin.diagnosis.moments import (
+    is_under_way,
+    last_end,
+    moment,
+    stopped_at,
+)
 from tb_health_plugin.diagnosis.stall_cause import Cause, cause_of, place_of
 from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Moment, State, Verdict
 from tb_health_plugin.events import facts
@@ -25,6 +30,16 @@ _WHO_STOPPED_IT = Fix(
     why="Ctrl-Z, a debugger, a scheduler that suspends jobs and kill -STOP do that. It "
     "would have gone on after kill -CONT.",
 )
+
+
+_STOOD_STILL = "Stood still"
+_STOOD = {
+    "input_hang": "Waited for data",
+    "callback_hang": "Hung in a callback",
+    "compute_hang": "Hung inside a step",
+    "peer_lost": "Waited for another worker",
+    "stopped_process": "Was suspended",
+}
 
 
 def hang(attempt: Attempt, life: Life) -> Ending | None:
@@ -110,8 +125,14 @@ def _ended(attempt: Attempt, stall: facts.Stalled, number: int) -> Ending:
     state, how = _ENDED_BY[number]
     where = f"at step {stall.step:,}" if stall.step else "before the first step"
     silent = durations.words(_seconds(attempt, stall))
-    headline = f"Stood still for {silent} {where}, then {how}"
-    verdict = _verdict(attempt, stall, headline)
+    verdict = _verdict(attempt, stall, "")
+    # Only what is likely or proven may be in a headline without a "probably".
+    is_sure = verdict.confidence != "possible"
+    stood = _STOOD.get(verdict.id, _STOOD_STILL) if is_sure else _STOOD_STILL
+    if verdict.detail == "deadlock":
+        stood = "Was deadlocked"
+    headline = f"{stood} for {silent} {where}, then {how}"
+    verdict = replace(verdict, headline=headline)
     name = signal.Signals(number).name
     kill = Evidence(
         text=f"It was still standing still when {name} ended it.",
@@ -128,7 +149,7 @@ def _ended(attempt: Attempt, stall: facts.Stalled, number: int) -> Ending:
 def _verdict(attempt: Attempt, stall: facts.Stalled, headline: str) -> Verdict:
     seen = cause_of(attempt, stall)
     frame = place_of(stall)
-    at = Moment(step=stall.step, wall_time=stall.since)
+    at = moment(attempt, stall.step, stall.since or stall.wall_time)
     place: dict[str, str | int] = {}
     if frame:
         place = {"file": frame.file, "line": frame.line}

@@ -205,10 +205,24 @@ class TestEndedWhileItHung:
         assert (told.state, told.verdict.id) == (state, "input_hang")
         assert told.chip == "Hung on data"
         assert told.headline == (
-            f"Stood still for 18 minutes at step 2,048, then {words}"
+            f"Waited for data for 18 minutes at step 2,048, then {words}"
         )
         assert len(told.headline) <= 72
         assert signal.Signals(number).name in told.verdict.evidence[-1].text
+
+    def test_what_is_not_sure_is_not_in_the_headline(self):
+        told = story(stalled("unknown"), killed(signal.SIGKILL), life=GONE)
+
+        assert told.headline.startswith("Stood still for 18 minutes")
+
+    def test_the_epoch_of_it(self):
+        ended = facts.EpochEnded(
+            wall_time=500.0, step=2_000, training=0, epoch=3, last_step=2_000
+        )
+
+        told = story(ended, stalled("data"), killed(signal.SIGKILL), life=GONE)
+
+        assert told.verdict.cause_at.epoch == 5
 
     def test_ctrl_c_that_python_saw(self):
         ended = facts.RunEnded(wall_time=1_020.0, step=2_048, reason="interrupted")

@@ -187,6 +187,8 @@ def _verdict(
     from_start = one.since == 0 and (early or _bias(one) is not None)
     epoch = training.epoch_of(step)
     at = Moment(step=step, epoch=None if epoch is None else epoch + 1)
+    if from_start:
+        at = training.at(training.started)
     units = one.seen.layer.units
     count = f"All {units:,} units" if units else "All units"
     if not one.whole:
