@@ -28,6 +28,7 @@ def test_dead_from_the_start():
 
     assert verdict is not None
     assert (verdict.detail, verdict.confidence) == ("from_start", "proven")
+    assert verdict.cause_at.step == 0
     assert verdict.severity == "critical"
     assert verdict.place == {"layer": "one"}
     assert verdict.headline == (
