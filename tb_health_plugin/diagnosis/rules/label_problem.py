@@ -21,9 +21,9 @@ batched, for training and validation alike. Do not scale labels along with featu
 import re
 
 from tb_health_plugin.diagnosis.batches import Tensor, target_of
-from tb_health_plugin.diagnosis.case import Case, Training
+from tb_health_plugin.diagnosis.case import Case, Training, finite
 from tb_health_plugin.diagnosis.heads import CROSS_ENTROPIES, Head, head_of
-from tb_health_plugin.diagnosis.learning import learning_of
+from tb_health_plugin.diagnosis.learning import accuracy_name, learning_of
 from tb_health_plugin.diagnosis.rule import Rule
 from tb_health_plugin.diagnosis.verdict import (
     Confidence,
@@ -59,6 +59,8 @@ _EXPLAINS = (
     "no_gradient",
     "vanishing_gradients",
 )
+# Metrics that stay at 0 as long as no label is positive.
+_ONLY_WITH_POSITIVES = re.compile(r"recall|precision|auc|f1|true_positives|tp$")
 # What TensorFlow says when a label has no unit.
 _NO_UNIT = re.compile(
     r"label value of (-?\d+) which is outside the valid range of \[0, (\d+)\)"
@@ -254,6 +256,8 @@ def _constant(
     if len(target.counts) > 1 or target.std > 0 or not _is_spread(training):
         return None
     value = target.minimum
+    if _has_other_labels(training, value):
+        return None
     text = (
         f"All labels of {target.batches} batches from all over an epoch "
         f"({target.rows:,} rows) are {value:g}."
@@ -276,6 +280,22 @@ def _constant(
         ),
         severity="warning",
         confidence="likely",
+    )
+
+
+def _has_other_labels(training: Training, value: float) -> bool:
+    """What was reported could not be so if all labels were `value`.
+
+    Labels of some batches are looked at: one in hundreds may be in none of them.
+    """
+    name = accuracy_name(training)
+    accuracies = finite(training.metric(name)) if name else []
+    if len(accuracies) > 1 and accuracies[-1] < 1:
+        return True
+    return value == 0 and any(
+        max(finite(training.metric(name)), default=0.0) > 0
+        for name in training.metric_names
+        if _ONLY_WITH_POSITIVES.search(name)
     )
 
 

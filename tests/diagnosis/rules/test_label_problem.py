@@ -149,6 +149,24 @@ class TestLeavesAlone:
 
         assert found(RULE, told) is None
 
+    @pytest.mark.parametrize(
+        "metrics",
+        [
+            {"loss": [0.1, 0.02], "accuracy": [0.99, 0.997]},
+            {"loss": [0.1, 0.02], "recall_1": [0.0, 0.2]},
+            {"loss": [0.1, 0.02], "auc": [0.5, 0.8]},
+        ],
+    )
+    def test_a_class_too_rare_to_be_in_the_batches_that_were_looked_at(self, metrics):
+        told = training(
+            loss="binary_crossentropy",
+            activation="sigmoid",
+            target=labels({0.0: 32}, (32, 1)),
+            metrics=metrics,
+        )
+
+        assert found(RULE, told) is None
+
     def test_rare_classes_that_were_learned(self):
         told = training(
             **BINARY,
