@@ -1,0 +1,44 @@
+"""The optimizer got no gradient at all: nothing ties the loss to the weights."""
+
+from tb_health_plugin.diagnosis.ending import Ending
+from tb_health_plugin.diagnosis.exceptions.raised import Raised
+from tb_health_plugin.diagnosis.verdict import Fix, Verdict
+
+_NONE_AT_ALL = r"No gradients provided for any variable"
+
+
+def missing(raised: Raised) -> Ending | None:
+    """No variable has a gradient; None if this is something else."""
+    if raised.find(_NONE_AT_ALL) is None:
+        return None
+    is_loop = raised.training is not None and raised.training.loop == "loop"
+    verdict = Verdict(
+        id="no_gradient",
+        detail="all",
+        severity="critical",
+        confidence="proven",
+        headline=f"The loss gives no variable a gradient; stopped {raised.where}",
+        because="The optimizer was given no gradient at all, and said so.",
+        cause_at=raised.at,
+        stopped_at=raised.at,
+        place=raised.place,
+        evidence=raised.evidence(),
+        fixes=(
+            Fix(
+                title="Find what cuts the way from the loss to the weights",
+                why="argmax, round, a cast to whole numbers, comparisons, .numpy() and "
+                "py_function have no derivative: what comes before them cannot learn.",
+            ),
+            *([_TAPE] if is_loop else []),
+        ),
+        chip="No gradients",
+    )
+    return Ending("failed", verdict.chip, verdict)
+
+
+_TAPE = Fix(
+    title="Compute the model and the loss inside the GradientTape",
+    why="What ran outside of it has no gradient.",
+    code="with tf.GradientTape() as tape:\n"
+    "    loss = loss_fn(y, model(x, training=True))",
+)
