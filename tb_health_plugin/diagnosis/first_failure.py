@@ -48,6 +48,11 @@ class Member:
     clock_ahead_seconds: float | None = 0.0
 
     @property
+    def title(self) -> str:
+        """Its name at the beginning of a sentence."""
+        return self.name[:1].upper() + self.name[1:]
+
+    @property
     def failure(self) -> Verdict | None:
         """What ended it or holds it up; None if it is fine or only warned."""
         verdict = self.story.verdict

@@ -31,7 +31,7 @@ def fewer_batches(early: Member, members: list[Member]) -> Story:
     failure = missed.failure
     assert failure is not None
     done, at = early.attempt.last_step, stopped_at(early.attempt)
-    name = f"{early.name[:1].upper()}{early.name[1:]}"
+    name = early.title
     verdict = Verdict(
         id="peer_lost",
         detail="out_of_step",
@@ -46,7 +46,7 @@ def fewer_batches(early: Member, members: list[Member]) -> Story:
         evidence=(
             Evidence(text=f"{name} finished in good order at step {done:,}.", at=at),
             Evidence(
-                text=f"{missed.name[:1].upper()}{missed.name[1:]} had more to do after "
+                text=f"{missed.title} had more to do after "
                 f"step {missed.attempt.last_step:,}: {failure.headline}.",
                 at=failure.stopped_at,
             ),
@@ -65,38 +65,41 @@ def fewer_batches(early: Member, members: list[Member]) -> Story:
 
 
 def lost_each_other(members: list[Member]) -> Story | None:
-    """At least two say that they lost the other, and none of them had failed."""
-    victims = [
-        one
+    """One blames another one that blames it, too, or nobody; neither had failed."""
+    victims = {
+        one.name: one
         for one in members
         if one.is_victim and one.failure and one.failure.detail != "out_of_step"
+    }
+    blames = {name: _blamed(one) for name, one in victims.items()}
+    pairs = [
+        (name, blamed)
+        for name, blamed in blames.items()
+        if blamed in victims and blames[blamed] in (name, None)
     ]
-    blamed = {one.failure.place.get("worker") for one in victims if one.failure}
-    named = [one for one in victims if one.name in blamed]
-    if len(victims) < 2 or len(named) < 2:
+    if not pairs:
         return None
-    first = min(victims, key=lambda one: one.failed_at)
+    named = [victims[name] for name in sorted(pairs[0])]
+    first = min(named, key=lambda one: one.failed_at)
     failure = first.failure
     assert failure is not None
-    names = " and ".join(sorted(one.name for one in named)[:2])
+    names = f"{named[0].title} and {named[1].name}"
     verdict = Verdict(
         id="peer_lost",
         detail="network",
         severity="critical",
         confidence="possible",
-        headline=f"{names[:1].upper()}{names[1:]} lost each other, and neither had "
-        "failed",
+        headline=f"{names} lost each other, and neither had failed",
         because="Each says that the other one was lost, and neither has a failure of "
         "its own on record. A network that is cut looks like this.",
         cause_at=failure.cause_at,
         stopped_at=failure.stopped_at,
         evidence=tuple(
             Evidence(
-                text=f"{one.name[:1].upper()}{one.name[1:]} was alive and said: "
-                f"{one.failure.headline}.",
+                text=f"{one.title} was alive and said: {one.failure.headline}.",
                 at=one.failure.stopped_at,
             )
-            for one in named[:2]
+            for one in named
             if one.failure
         ),
         fixes=(_NETWORK,),
@@ -109,6 +112,12 @@ def lost_each_other(members: list[Member]) -> Story | None:
         verdict=verdict,
         findings=(verdict, *(f for f in first.story.findings if f.id != "peer_lost")),
     )
+
+
+def _blamed(one: Member) -> str | None:
+    """The worker that it says was lost, if it names one."""
+    blamed = one.failure.place.get("worker") if one.failure else None
+    return None if blamed is None else str(blamed)
 
 
 def host_gone(root: Member, others: list[Member]) -> Verdict | None:

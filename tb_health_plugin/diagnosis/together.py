@@ -153,9 +153,11 @@ def _speaker(members: list[Member]) -> Member:
     """Nobody failed by itself: the one with most to say, else the one that leads."""
     order = {"critical": 0, "warning": 1, "info": 2}
 
-    def weight(one: Member) -> tuple[int, bool]:
+    def weight(one: Member) -> tuple[int, bool, float]:
         drags = any(finding.id == "straggler" for finding in one.story.findings)
-        return order[one.story.severity], not drags
+        # Of those that lost another one, the first knows best whom.
+        since = one.failed_at if one.is_victim else 0.0
+        return order[one.story.severity], not drags, since
 
     return min(members, key=weight)
 
@@ -177,7 +179,7 @@ def _of_root(root: Member, members: list[Member], told: dict[str, Part]) -> Stor
     place = {**cause.place, "worker": root.name}
     cause = dataclasses.replace(
         cause,
-        headline=f"{_capital(root.name)}: {_small(cause.headline)}",
+        headline=f"{root.title}: {_small(cause.headline)}",
         because=f"{cause.because} {_first(others)}".strip(),
         place=place,
         evidence=(*cause.evidence, *_survivors(root, others)),
@@ -196,7 +198,7 @@ def _named(one: Member, members: list[Member]) -> Story:
         return story
     verdict = dataclasses.replace(
         verdict,
-        headline=f"{_capital(one.name)}: {_small(verdict.headline)}",
+        headline=f"{one.title}: {_small(verdict.headline)}",
         place={**verdict.place, "worker": one.name},
     )
     return _retold(story, verdict)
@@ -222,7 +224,7 @@ def _consequences(cause: Verdict, others: list[Member]) -> list[Verdict]:
         if failure is not None and failure.id != cause.id:
             told = dataclasses.replace(
                 failure,
-                headline=f"{_capital(one.name)}: {_small(failure.headline)}",
+                headline=f"{one.title}: {_small(failure.headline)}",
                 caused_by=cause.id,
             )
             found.setdefault(failure.id, told)
@@ -241,7 +243,7 @@ def _survivors(root: Member, others: list[Member]) -> Iterator[Evidence]:
         failure = one.failure
         after = one.failed_at - root.failed_at
         when = f"{durations.words(after)} later " if after >= 1 else ""
-        text = f"{_capital(one.name)} had finished {_steps(one)} when it stopped {when}"
+        text = f"{one.title} had finished {_steps(one)} when it stopped {when}"
         words = failure.headline if failure else one.story.headline
         yield Evidence(
             text=f"{text.rstrip()}: {_small(words)}.",
@@ -309,10 +311,6 @@ def _fewer_than(before: Start | None, start: Start) -> tuple[str, ...]:
 def _name(attempt: Attempt) -> str:
     worker = worker_of(attempt)
     return worker.name if worker else attempt.id
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _small(text: str) -> str:

@@ -154,6 +154,32 @@ class TestLost:
         assert (verdict.detail, verdict.confidence) == ("network", "possible")
         assert "worker" not in verdict.place
 
+    def test_a_network_that_is_cut_where_one_side_names_nobody(self):
+        nobody = facts.TrainingEnded(
+            wall_time=END + 1,
+            step=60,
+            training=0,
+            reason="raised",
+            exception="DeadlineExceededError",
+            message="Collective ops is aborted by: Deadline Exceeded\n\n"
+            "RPC: /tensorflow.CoordinationService/Heartbeat",
+            during="step",
+        )
+        told = story(worker(0, lost(END, 1, "heartbeat")), worker(1, nobody))
+
+        assert told.story.verdict.detail == "network"
+        assert told.story.headline == (
+            "Worker 0 and worker 1 lost each other, and neither had failed"
+        )
+
+    def test_of_a_chain_the_first_one_knows_whom_it_lost(self):
+        told = story(
+            worker(0, lost(END + 9, 1), size=3), worker(1, lost(END, 2), size=3)
+        )
+
+        assert told.story.verdict.place["worker"] == "worker 2"
+        assert table(told)["worker 2"] == "root"
+
     def test_a_host_that_is_gone(self):
         told = story(worker(0, lost(END + 30, 1)), worker(1, seconds=40))
 

@@ -38,6 +38,7 @@ class Scenario:
         steps: Steps of worker 1.
         missing: Steps that the other one has more.
         group: Kind of control group that worker 1 runs in.
+        apart: They run in network namespaces of their own, and the wire is cut.
     """
 
     trainer: str = ""
@@ -46,6 +47,7 @@ class Scenario:
     steps: int = 150
     missing: int = 0
     group: str = ""
+    apart: bool = False
 
 
 SCENARIOS = {
@@ -61,6 +63,7 @@ SCENARIOS = {
     "slow_data": Scenario(trainer="slow_data", causes=("straggler",), steps=60),
     "cpu_quota": Scenario(trainer="work", causes=("straggler",), steps=60, group="cpu"),
     "fewer_batches": Scenario(causes=("peer_lost",), steps=80, missing=70),
+    "network_cut": Scenario(causes=("peer_lost",), worker="", apart=True),
 }
 
 
@@ -73,9 +76,10 @@ def play(name: str, logdir: Path) -> Answer:
     scenario = SCENARIOS[name]
     with contextlib.ExitStack() as stack:
         group = stack.enter_context(_group(scenario.group)) if scenario.group else None
-        first, second = _start(logdir, scenario, group)
+        wire = stack.enter_context(_wire()) if scenario.apart else None
+        first, second = _start(logdir, scenario, group, wire)
         try:
-            _happen(name, second, group)
+            _happen(name, second, logdir / "worker1.txt", group, wire)
             _wait(lambda: first.poll() is not None)
             if name == "frozen":
                 # Its own watcher says so, too, in its own time.
@@ -100,9 +104,11 @@ def right(name: str, answer: Answer) -> bool:
 
 
 def _start(
-    logdir: Path, scenario: Scenario, group: Path | None
+    logdir: Path, scenario: Scenario, group: Path | None, wire: "Wire | None"
 ) -> tuple["subprocess.Popen[bytes]", "subprocess.Popen[bytes]"]:
-    cluster = {"worker": [f"127.0.0.1:{port}" for port in _ports(2)]}
+    hosts = wire.hosts if wire else ("127.0.0.1", "127.0.0.1")
+    ports = zip(hosts, _ports(2), strict=True)
+    cluster = {"worker": [f"{host}:{port}" for host, port in ports]}
     logdir.mkdir(parents=True, exist_ok=True)
     others = scenario.trainer if scenario.trainer == "work" else "nothing"
     steps = (scenario.steps + scenario.missing, scenario.steps)
@@ -116,6 +122,8 @@ def _start(
         if group is not None and index == 1:
             into = f'echo $$ > {group}/cgroup.procs && exec "$@"'
             command = ["sh", "-c", into, "sh", *command]
+        if wire is not None:
+            command = ["ip", "netns", "exec", wire.spaces[index], *command]
         with (logdir / f"worker{index}.txt").open("wb") as output:
             started.append(
                 subprocess.Popen(
@@ -133,15 +141,64 @@ def _start(
     return started[0], started[1]
 
 
-def _happen(name: str, second: "subprocess.Popen[bytes]", group: Path | None) -> None:
+def _happen(
+    name: str,
+    second: "subprocess.Popen[bytes]",
+    output: Path,
+    group: Path | None,
+    wire: "Wire | None",
+) -> None:
     """What the trainer cannot do to itself."""
-    output = Path(f"/proc/{second.pid}/fd/1").readlink()
+
+    def has_done(step: int) -> bool:
+        words = f"step {step}\n".encode()
+        return words in output.read_bytes() or second.poll() is not None
+
+    if wire is not None:
+        _wait(lambda: has_done(60))
+        wire.cut()
     if name == "killed":
-        _wait(lambda: b"step 60" in output.read_bytes() or second.poll() is not None)
+        _wait(lambda: has_done(60))
         second.send_signal(signal.SIGKILL)
     if name == "cpu_quota" and group is not None:
-        _wait(lambda: b"step 3" in output.read_bytes() or second.poll() is not None)
+        _wait(lambda: has_done(3))
         (group / "cpu.cfs_quota_us").write_text(str(QUOTA_MICROSECONDS))
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """Two network namespaces and what joins them."""
+
+    spaces: tuple[str, str]
+    hosts: tuple[str, str] = ("10.77.0.1", "10.77.0.2")
+
+    def cut(self) -> None:
+        _ip("-n", self.spaces[0], "link", "set", "wire0", "down")
+
+
+@contextlib.contextmanager
+def _wire() -> Iterator[Wire]:
+    mark = secrets.token_hex(3)
+    wire = Wire((f"tbh{mark}a", f"tbh{mark}b"))
+    try:
+        for space in wire.spaces:
+            _ip("netns", "add", space)
+        ends = [f"tbh{mark}{n}" for n in (0, 1)]
+        _ip("link", "add", ends[0], "type", "veth", "peer", "name", ends[1])
+        for number, space in enumerate(wire.spaces):
+            _ip("link", "set", ends[number], "netns", space, "name", f"wire{number}")
+            address = f"{wire.hosts[number]}/24"
+            _ip("-n", space, "addr", "add", address, "dev", f"wire{number}")
+            for device in ("lo", f"wire{number}"):
+                _ip("-n", space, "link", "set", device, "up")
+        yield wire
+    finally:
+        for space in wire.spaces:
+            subprocess.run(["ip", "netns", "del", space], check=False)
+
+
+def _ip(*arguments: str) -> None:
+    subprocess.run(["ip", *arguments], check=True)
 
 
 @contextlib.contextmanager
