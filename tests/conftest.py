@@ -26,6 +26,18 @@ def pytest_configure() -> None:
             signal.signal(number, lambda *_: None)
 
 
+def worker_settings(rank: int, size: int = 2, **more: str) -> dict[str, str]:
+    """What one of several workers says of itself in its start record."""
+    return {
+        "worker.by": "TF_CONFIG",
+        "worker.role": "worker",
+        "worker.rank": str(rank),
+        "worker.size": str(size),
+        "worker.job": "j",
+        **{f"worker.{name}": value for name, value in more.items()},
+    }
+
+
 @pytest.fixture
 def write_attempt(tmp_path: Path) -> WriteAttempt:
     """Writes the files of an attempt as the recorder would."""

@@ -8,6 +8,7 @@ import pytest
 from tb_health_plugin.cli.main import HEALTHY, PROBLEM_FOUND, USAGE_ERROR, main
 from tb_health_plugin.diagnosis.rules import all_rules
 from tb_health_plugin.events import facts
+from tests.conftest import worker_settings
 
 START = facts.RunStarted(
     wall_time=1.0,
@@ -79,13 +80,7 @@ class TestWorkers:
     @pytest.fixture
     def two(self, logs: Path, write_attempt) -> Path:
         for rank, number in ((0, 15), (1, 9)):
-            settings = {
-                "worker.by": "TF_CONFIG",
-                "worker.role": "worker",
-                "worker.rank": str(rank),
-                "worker.size": "2",
-                "worker.job": "j",
-            }
+            settings = worker_settings(rank)
             write_attempt(
                 id=f"a{rank}",
                 told=[

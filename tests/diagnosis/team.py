@@ -11,6 +11,7 @@ from tb_health_plugin.events import facts
 from tb_health_plugin.reading.liveness import Life
 from tb_health_plugin.reading.run_history import Attempt
 from tb_health_plugin.reading.workers import starts
+from tests.conftest import worker_settings
 
 GONE = Life(alive=False, because="Its process is gone.")
 ALIVE = Life(alive=True, because="Its process is running.")
@@ -32,11 +33,7 @@ def worker(
     """One that trains `rate` steps a second; its clock is ahead by `clock`."""
     found = Attempt(f"a{rank}-{began:.0f}")
     settings = {
-        "worker.by": "TF_CONFIG",
-        "worker.role": "worker",
-        "worker.rank": str(rank),
-        "worker.size": str(size),
-        "worker.job": "j",
+        **worker_settings(rank, size),
         "env.TF_CONFIG": f"task worker {rank}, cluster worker {size}",
     }
     at = began + clock

@@ -11,6 +11,7 @@ from tb_health_plugin.events.event_file import EventFile
 from tb_health_plugin.reading.library import Library
 from tb_health_plugin.reading.log_directory import Root, find_runs, parse_roots
 from tb_health_plugin.reading.run_history import Attempt
+from tests.conftest import worker_settings
 
 START = facts.RunStarted(wall_time=1.0, host="h", pid=1)
 
@@ -225,13 +226,7 @@ class TestWorkersThatWriteToDifferentPlaces:
     @pytest.fixture
     def library(self, logs: Path, write_attempt) -> Library:
         for rank in (0, 1):
-            settings = {
-                "worker.by": "TF_CONFIG",
-                "worker.role": "worker",
-                "worker.rank": str(rank),
-                "worker.size": "2",
-                "worker.job": "j",
-            }
+            settings = worker_settings(rank)
             start = facts.RunStarted(wall_time=1.0 + rank, settings=settings)
             write_attempt(f"exp/w{rank}", id=f"a{rank}", told=[start])
             touch(logs / f"exp/w{rank}/train/events.out.tfevents.1")

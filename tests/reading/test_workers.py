@@ -5,6 +5,7 @@ import pytest
 from tb_health_plugin.events import facts
 from tb_health_plugin.reading.run_history import Attempt, RunHistory
 from tb_health_plugin.reading.workers import Start, joined, starts, worker_of
+from tests.conftest import worker_settings
 
 
 def attempt(
@@ -21,13 +22,7 @@ def attempt(
     found = Attempt(id)
     settings = {}
     if rank is not None:
-        settings = {
-            "worker.role": role,
-            "worker.rank": str(rank),
-            "worker.size": str(size),
-            "worker.job": job,
-            "worker.by": by,
-        }
+        settings = worker_settings(rank, size, role=role, job=job, by=by)
     found.add(facts.RunStarted(wall_time=began, settings=settings))
     found.add(facts.RunEnded(wall_time=ended, reason="finished"))
     return found

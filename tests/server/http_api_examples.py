@@ -23,6 +23,7 @@ from tb_health_plugin.reading.log_directory import Root
 from tb_health_plugin.server.refresher import Refresher
 from tb_health_plugin.server.routes import Routes
 from tb_health_plugin.server.view import View
+from tests.conftest import worker_settings
 
 DOCUMENT = Path(server.__file__).parent / "http_api.md"
 BLOCK = re.compile(r"(^## `GET /(\w+)[^\n]*\n.*?```json\n)(.*?)(```)", re.S | re.M)
@@ -139,13 +140,7 @@ def write_workers(logs: Path) -> None:
     for rank, seconds in ((0, 60), (1, 40)):
         directory = logs / "two" / HEALTH_DIRECTORY / f"worker{rank}"
         directory.mkdir(parents=True)
-        settings = {
-            "worker.by": "TF_CONFIG",
-            "worker.role": "worker",
-            "worker.rank": str(rank),
-            "worker.size": "2",
-            "worker.job": "5d41402abc4b",
-        }
+        settings = worker_settings(rank)
         records = EventFile(directory / str(FileName("records", 0)), now=BEGAN)
         for fact in (
             facts.RunStarted(

@@ -11,7 +11,7 @@ from tb_health_plugin.reading.log_directory import Root
 from tb_health_plugin.server.errors import NotFound, RequestError
 from tb_health_plugin.server.view import View
 from tb_health_plugin.server.workers import MOST_ROWS, worker_cells
-from tests.conftest import WriteAttempt
+from tests.conftest import WriteAttempt, worker_settings
 
 MIB = float(1 << 20)
 
@@ -21,13 +21,7 @@ def write(write_attempt: WriteAttempt):
     """Two steps a second for `seconds`, then nothing until `until`."""
 
     def one(rank: int, size: int = 2, seconds: int = 40, until: int = 40) -> None:
-        settings = {
-            "worker.by": "TF_CONFIG",
-            "worker.role": "worker",
-            "worker.rank": str(rank),
-            "worker.size": str(size),
-            "worker.job": "j",
-        }
+        settings = worker_settings(rank, size)
         write_attempt(
             id=f"a{rank:04d}",
             told=[

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_health_plugin.diagnosis.case import Case, Training
+from tb_health_plugin.diagnosis.pace import PERIOD_SECONDS
 from tb_health_plugin.diagnosis.quantities import duration
 from tb_health_plugin.diagnosis.rates import last_value, rate, rates, window, within
 from tb_health_plugin.diagnosis.rule import Rule
@@ -37,8 +38,6 @@ from tb_health_plugin.diagnosis.verdict import (
     Verdict,
 )
 
-# The kernel hands out CPU time in periods of 100 ms unless told otherwise.
-PERIOD_SECONDS = 0.1
 # Stopped in every second period: the quota is what sets the pace.
 THROTTLED_SHARE = 0.5
 # It uses what it may use.
