@@ -26,6 +26,7 @@ from tb_health_plugin.reading.opening import (
     open_library,
     recorded_run,
 )
+from tb_health_plugin.server.report_page import MOST_RUNS, report_html
 
 COLUMNS = (
     "logdir",
@@ -46,6 +47,9 @@ COLUMNS = (
 )
 
 
+_PAGE = ".html"
+
+
 class CannotWrite(Exception):
     """The report cannot be written. The message says why."""
 
@@ -55,7 +59,7 @@ def add_parser(commands: Any) -> None:
         "report",
         help="a page on a run to send around, or a table of many runs",
         description="Without -o a table is printed. The end of FILE says the format: "
-        ".md (for an issue), .json, .jsonl (one "
+        ".html (a page that opens from disk), .md (for an issue), .json, .jsonl (one "
         "run a line), .csv.",
     )
     parser.add_argument("logdirs", type=Path, nargs="+", metavar="LOGDIR")
@@ -69,13 +73,15 @@ def add_parser(commands: Any) -> None:
 def _call(options: argparse.Namespace) -> int:
     file: Path | None = options.output
     kind = file.suffix.lower() if file else ""
-    if file and kind not in _FORMATS:
-        known = ", ".join(_FORMATS)
+    if file and kind not in (_PAGE, *_FORMATS):
+        known = ", ".join((_PAGE, *_FORMATS))
         raise CannotWrite(f"{file} must end in one of {known}")
     logdirs = [check_directory(logdir) for logdir in options.logdirs]
     judged = _judge(logdirs, options.run)
     if file is None:
         print_table(judged, console(widest=None))
+    elif kind == _PAGE:
+        _write(file, _html(logdirs, judged))
     else:
         _write(file, _FORMATS[kind](judged))
     return int(any(map(is_problem, judged)))
@@ -100,6 +106,21 @@ def _judge(logdirs: Sequence[Path], names: Sequence[str] | None) -> list[Judged]
             recorded_run(open_library(logdir), names[0] if names else None)
         raise NothingRecorded("No run with health data was found")
     return judged
+
+
+def _html(logdirs: Sequence[Path], judged: Sequence[Judged]) -> str:
+    if len(logdirs) != 1:
+        raise CannotWrite("A page shows the runs of one log directory; name just one")
+    # The first is the one in question: a run with a problem, if there is one.
+    runs = [
+        one.answer["run"] for one in sorted(judged, key=lambda j: not is_problem(j))
+    ]
+    if len(runs) > MOST_RUNS:
+        raise CannotWrite(
+            f"A page has room for {MOST_RUNS} runs, and there are {len(runs):,}: "
+            "choose some with --run, or write .csv, .json or .md"
+        )
+    return report_html(logdirs[0], runs)
 
 
 def _write(file: Path, text: str) -> None:

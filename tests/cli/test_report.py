@@ -142,3 +142,17 @@ def test_hours_of_healthy_runs_are_not_lost(several: Path):
     assert whole["lost_hours"] == pytest.approx(
         sum(cause["lost_hours"] for cause in whole["causes"])
     )
+
+
+def test_a_page_begins_with_the_run_that_has_a_problem(several: Path, tmp_path: Path):
+    page = write(several, tmp_path, ".html")
+
+    assert "<!doctype html>" in page[:200].lower()
+    assert '"runs": ["input_bound", ' in page or '"runs":["input_bound",' in page
+
+
+def test_a_page_has_no_room_for_everything(tmp_path: Path, capsys):
+    file = str(tmp_path / "report.html")
+
+    assert main(["report", str(runs.HERE), "-o", file]) == USAGE_ERROR
+    assert "choose some with --run" in capsys.readouterr().err
