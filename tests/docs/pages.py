@@ -1,0 +1,63 @@
+"""The pages that people read, taken apart: code blocks, commands and links."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/*.md")])
+
+_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+_HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of code, and where it is."""
+
+    page: Path
+    line: int
+    language: str
+    code: str
+
+    def __str__(self) -> str:
+        return f"{self.page.relative_to(ROOT)}:{self.line}"
+
+
+def blocks(language: str) -> list[Block]:
+    """All blocks in that language."""
+    found = []
+    for page in PAGES:
+        text = page.read_text()
+        for match in _BLOCK.finditer(text):
+            if match[1] == language:
+                line = text.count("\n", 0, match.start()) + 2
+                found.append(Block(page, line, language, match[2]))
+    return found
+
+
+def commands() -> list[tuple[str, str]]:
+    """Every line of every shell block, with its place."""
+    found = []
+    for block in blocks("sh"):
+        for number, line in enumerate(block.code.splitlines()):
+            command = re.sub(r"\s+#\s.*$", "", line).strip()
+            if command and not command.startswith("#"):
+                place = f"{block.page.relative_to(ROOT)}:{block.line + number}"
+                found.append((place, command))
+    return found
+
+
+def links(page: Path) -> list[str]:
+    """What a page leads to, code aside."""
+    return _LINK.findall(_BLOCK.sub("", page.read_text()))
+
+
+def anchors(page: Path) -> set[str]:
+    """The names of its headings, as GitHub makes them."""
+    headings = _HEADING.findall(_BLOCK.sub("", page.read_text()))
+    return {
+        re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+        for heading in headings
+    }
