@@ -8,6 +8,7 @@ from tb_health_plugin.diagnosis.as_json import (
     verdict_payload,
     workers_payload,
 )
+from tb_health_plugin.diagnosis.verdict import Story
 from tb_health_plugin.events import facts
 from tb_health_plugin.reading.downsample import downsample
 from tb_health_plugin.reading.run_history import Attempt, RunHistory
@@ -86,6 +87,8 @@ def run_row(told: ToldRun) -> payloads.RunRow:
         "tensorboard_runs": list(told.run.tensorboard_runs),
     }
     if story is None or attempt is None:
+        if told.partial is not None:
+            _add_partial(row, told.partial)
         return row
     row["state"] = story.state
     row["chip"] = story.chip
@@ -95,6 +98,14 @@ def run_row(told: ToldRun) -> payloads.RunRow:
     if story.severity != "info" and row["step"] is not None:
         row["marks"] = [{"step": row["step"], "severity": story.severity}]
     return row
+
+
+def _add_partial(row: payloads.RunRow, partial: Story) -> None:
+    """A run that is not monitored is told as far as its scalars go."""
+    row["headline"] = partial.headline
+    if partial.verdict is not None:
+        row["step"] = partial.verdict.stopped_at.step
+        row["last_seen_at"] = partial.verdict.stopped_at.wall_time
 
 
 def run_story(view: View, name: str) -> payloads.RunStory:

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from tb_health_plugin.diagnosis.engine import judge
+from tb_health_plugin.diagnosis.plain import tell_plain
 from tb_health_plugin.diagnosis.together import StartStory, judge_run
 from tb_health_plugin.diagnosis.verdict import Story
 from tb_health_plugin.reading import from_data_provider
 from tb_health_plugin.reading.library import Library, Run
 from tb_health_plugin.reading.liveness import life_of
+from tb_health_plugin.reading.provider_scalars import ProviderScalars
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +26,14 @@ class ToldRun:
         starts: The stories.
         version: Another one whenever an answer about it may differ.
         known: What the stories were told from; the same means the same stories.
+        partial: What the scalars of a run tell that is not monitored.
     """
 
     run: Run
     starts: tuple[StartStory, ...]
     version: str
     known: tuple[int, int, str]
+    partial: Story | None = None
 
     @property
     def start(self) -> StartStory | None:
@@ -58,6 +62,8 @@ class View:
     ) -> None:
         self.library = library
         self._provider = provider
+        self._scalars = None if provider is None else ProviderScalars(provider)
+        self._partial: dict[str, Story] = {}
         self._clock = clock
         self._lock = threading.Lock()
         self._told: dict[str, ToldRun] = {}
@@ -92,9 +98,16 @@ class View:
                     from_data_provider.list_runs(self._provider),
                     from_data_provider.read_attempts(self._provider),
                 )
+                self._tell_from_scalars()
         finally:
             # Our own files are shown even while TensorBoard's loaders fail.
             self.tell_all()
+
+    def _tell_from_scalars(self) -> None:
+        assert self._scalars is not None
+        runs = self.library.runs()
+        found = self._scalars.read(r.name for r in runs if not r.history.attempts)
+        self._partial = {name: tell_plain(one)[1] for name, one in found.items()}
 
     def tell_all(self) -> None:
         """Tells the stories again, of what was read so far."""
@@ -108,7 +121,9 @@ class View:
 
     def _tell(self, run: Run, now: float) -> ToldRun:
         lives = {id(a): life_of(a, now) for a in run.history.attempts}
-        shown = hash((run.tensorboard_runs, run.problems))
+        partial = self._partial.get(run.name)
+        said = partial.headline if partial else None
+        shown = hash((run.tensorboard_runs, run.problems, said))
         alive = "".join("01"[one.alive] for one in lives.values())
         known = (run.version, shown, alive)
         told = self._told.get(run.name)
@@ -124,4 +139,4 @@ class View:
             history = run.history.spoken_for_by(starts[-1].attempt)
             run = dataclasses.replace(run, history=history)
         version = f"{self._birth}-{run.version}-{alive}-{shown}"
-        return ToldRun(run, starts, version, known)
+        return ToldRun(run, starts, version, known, partial)
