@@ -19,6 +19,9 @@ from tb_health_plugin.reading.scalars import (
     read_scalars,
 )
 
+# A job that is started again and again: the last few starts show the pattern.
+MOST_EARLIER = 3
+
 
 def diagnose(logdir: "str | os.PathLike[str]", run: str | None = None) -> Answer:
     """Says how a run stands or why it stopped.
@@ -44,8 +47,7 @@ def diagnose(logdir: "str | os.PathLike[str]", run: str | None = None) -> Answer
         if partial is None:
             raise
         return partial
-    history, told = judge_latest(found.history)
-    return answer(history, told.story, told)
+    return answer_for(found.history)
 
 
 def _from_scalars(library: Library, run: str | None) -> Answer | None:
@@ -67,6 +69,12 @@ def find_run(logdir: "str | os.PathLike[str]", run: str | None = None) -> RunHis
     return recorded_run(open_library(logdir), run).history
 
 
+def answer_for(history: RunHistory) -> Answer:
+    """The answer for a run as of now, with a sentence on each start before it."""
+    *earlier, told = _judge_starts(history, MOST_EARLIER + 1)
+    return answer(history.spoken_for_by(told.attempt), told.story, told, earlier)
+
+
 def judge_latest(history: RunHistory) -> tuple[RunHistory, StartStory]:
     """The latest start of a run, judged as of now.
 
@@ -74,10 +82,18 @@ def judge_latest(history: RunHistory) -> tuple[RunHistory, StartStory]:
         The history, with the worker that speaks for all as its latest attempt, and the
         story of the start.
     """
-    now = time.time()
-    told = judge_start(
-        history.starts[-1],
-        lambda attempt, team: judge(attempt, life_of(attempt, now), team=team),
-        before=history.starts[-2] if len(history.starts) > 1 else None,
-    )
+    (told,) = _judge_starts(history, 1)
     return history.spoken_for_by(told.attempt), told
+
+
+def _judge_starts(history: RunHistory, most: int) -> list[StartStory]:
+    now, starts = time.time(), history.starts
+
+    return [
+        judge_start(
+            starts[n],
+            lambda attempt, team: judge(attempt, life_of(attempt, now), team=team),
+            before=starts[n - 1] if n else None,
+        )
+        for n in range(max(0, len(starts) - most), len(starts))
+    ]

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from tb_health_plugin.cli.printing import WIDEST, console, print_json, section
+from tb_health_plugin.cli.waiting import waiting
 from tb_health_plugin.comparing.alignment import ALIGNS
 from tb_health_plugin.reading.opening import open_library
 from tb_health_plugin.server.comparison import compare_runs
@@ -61,9 +62,10 @@ def compare(logdir: Path, a: str, b: str | None, align: str, *, as_json: bool) -
         RequestError: There is no such run in it.
         NothingToCompare: There is no healthy run to compare with.
     """
-    view = View(open_library(logdir))
-    view.refresh()
-    answer = compare_runs(view, a, b, align)
+    with waiting(f"Comparing runs of {logdir} ..."):
+        view = View(open_library(logdir))
+        view.refresh()
+        answer = compare_runs(view, a, b, align)
     if answer["clocks"] is None:
         raise NothingToCompare(f"{answer['headline']} {answer['summary']}")
     if as_json:

@@ -7,6 +7,7 @@ from typing import Any
 from rich.text import Text
 
 from tb_health_plugin.cli.printing import STYLES, console, print_json
+from tb_health_plugin.cli.waiting import waiting
 from tb_health_plugin.reading.opening import NothingRecorded, open_library, why_nothing
 from tb_health_plugin.reading.scalars import add_summaries
 from tb_health_plugin.server.answers import run_row
@@ -31,12 +32,13 @@ def add_parser(commands: Any) -> None:
 
 
 def _call(options: argparse.Namespace) -> int:
-    library = open_library(options.logdir)
-    add_summaries(library)
-    if not library.runs():
-        raise NothingRecorded(why_nothing(library))
-    view = View(library)
-    view.tell_all()
+    with waiting(f"Reading {options.logdir} ..."):
+        library = open_library(options.logdir)
+        add_summaries(library)
+        if not library.runs():
+            raise NothingRecorded(why_nothing(library))
+        view = View(library)
+        view.tell_all()
     told = view.runs()
     if options.json:
         print_json([run_row(one) for one in told])

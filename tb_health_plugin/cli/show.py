@@ -9,6 +9,7 @@ from rich.text import Text
 
 from tb_health_plugin.cli.lanes import draw_lanes
 from tb_health_plugin.cli.printing import STYLES, console, section
+from tb_health_plugin.cli.waiting import waiting
 from tb_health_plugin.diagnosing import find_run, judge_latest
 from tb_health_plugin.diagnosis.quantities import duration
 from tb_health_plugin.diagnosis.verdict import Story
@@ -35,7 +36,8 @@ def add_parser(commands: Any) -> None:
 
 
 def _call(options: argparse.Namespace) -> int:
-    history, told = judge_latest(find_run(options.logdir, options.run))
+    with waiting(f"Reading {options.logdir} ..."):
+        history, told = judge_latest(find_run(options.logdir, options.run))
     show(history, told.story, console())
     return int(told.story.severity != "info")
 

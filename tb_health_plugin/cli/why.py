@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from tb_health_plugin.cli.printing import STYLES, WIDEST, console, print_json, section
+from tb_health_plugin.cli.waiting import waiting
 from tb_health_plugin.diagnosing import diagnose
 from tb_health_plugin.diagnosis.as_json import Answer, VerdictPayload, WorkersPayload
 
@@ -48,7 +49,8 @@ def why(logdir: Path, run: str | None, *, as_json: bool) -> bool:
         NotADirectoryError: There is no such directory.
         NothingRecorded: There is no such run in it.
     """
-    answer = diagnose(logdir, run)
+    with waiting(f"Reading {logdir} ..."):
+        answer = diagnose(logdir, run)
     if as_json:
         print_json(answer)
     else:
@@ -73,6 +75,7 @@ def show(answer: Answer, console: Console) -> None:
     others = [one for one in answer["findings"] if one["id"] != verdict["id"]]
     section(console, "Also found", [f"{o['headline']} ({o['id']})" for o in others])
     section(console, "Workers", _workers(answer["workers"]))
+    section(console, "Earlier starts of this run", _earlier(answer))
     missing = [f"{m['what']}: {m['why']}" for m in answer["not_measured"]]
     more = len(missing) - MOST_NOT_MEASURED
     if more > 0:
@@ -88,6 +91,12 @@ def _evidence(verdict: VerdictPayload) -> Iterator[str]:
 def _fixes(verdict: VerdictPayload) -> Iterator[str]:
     for fix in verdict["fixes"]:
         yield f"{fix['title']}. {fix['why']}\n{fix['code'] or ''}".rstrip()
+
+
+def _earlier(answer: Answer) -> Iterator[str]:
+    first = answer["attempts"] - len(answer["earlier"])
+    for number, one in enumerate(answer["earlier"], start=first):
+        yield f"{number:,}: {one['headline']}"
 
 
 def _workers(workers: WorkersPayload | None) -> Iterator[str]:

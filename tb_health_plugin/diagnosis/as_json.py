@@ -5,6 +5,7 @@ end here.
 """
 
 import math
+from collections.abc import Sequence
 from typing import TypedDict
 
 from tb_health_plugin.diagnosis.engine import ENGINE_VERSION
@@ -97,6 +98,15 @@ class WorkersPayload(TypedDict):
     table: list[WorkerPayload]
 
 
+class EarlierPayload(TypedDict):
+    """A start of the same run before the one that is told of."""
+
+    state: str
+    headline: str
+    step: int
+    started_at: float | None
+
+
 class Answer(TypedDict):
     """How a run stands, and why."""
 
@@ -115,10 +125,14 @@ class Answer(TypedDict):
     not_measured: list[NotMeasuredPayload]
     workers: WorkersPayload | None
     partial: bool
+    earlier: list[EarlierPayload]
 
 
 def answer(
-    history: RunHistory, story: Story, start: StartStory | None = None
+    history: RunHistory,
+    story: Story,
+    start: StartStory | None = None,
+    earlier: Sequence[StartStory] = (),
 ) -> Answer:
     """The answer for the latest attempt of a run, or for the workers of one start."""
     attempt = history.latest
@@ -143,6 +157,15 @@ def answer(
         "not_measured": not_measured(attempt, story),
         "workers": workers_payload(start) if start else None,
         "partial": False,
+        "earlier": [
+            {
+                "state": one.story.state,
+                "headline": one.story.headline,
+                "step": one.attempt.last_step,
+                "started_at": one.attempt.started_at,
+            }
+            for one in earlier
+        ],
     }
 
 

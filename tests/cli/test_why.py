@@ -1,5 +1,6 @@
 """`tb-health why`, `replay` and `explain`: what they print, and their exit status."""
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -42,6 +43,24 @@ def test_a_healthy_run(logs: Path, write_attempt, capsys):
 
     assert main(["why", str(logs / "fine")]) == HEALTHY
     assert "Finished as planned at step 80" in capsys.readouterr().out
+
+
+def test_earlier_starts_of_the_run_are_told(logs: Path, write_attempt, capsys):
+    again = [
+        dataclasses.replace(one, wall_time=one.wall_time + 90)
+        for one in (START, BEGUN, DONE)
+    ]
+    write_attempt("run", id="a1", told=[START, BEGUN, KILLED])
+    write_attempt("run", id="a2", told=again)
+
+    assert main(["why", str(logs)]) == HEALTHY
+
+    said = capsys.readouterr().out
+    assert "Finished as planned at step 80" in said
+    assert (
+        "Earlier starts of this run\n  - 1: Killed from outside (SIGKILL) at step 149"
+        in said
+    )
 
 
 def test_json_is_all_there_is(logs: Path, write_attempt, capsys):
