@@ -198,4 +198,5 @@ def _print(checks: list[Check]) -> None:
         line = Text.assemble((sign, style), f"  {check.what:{width}}  {check.found}")
         printed.print(line, soft_wrap=True)
         if check.enable:
-            printed.print(Text(f"    {'':{width}}  to have it: {check.enable}", "dim"))
+            enable = Text(f"    {'':{width}}  to have it: {check.enable}", "dim")
+            printed.print(enable, soft_wrap=True)

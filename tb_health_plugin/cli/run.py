@@ -260,6 +260,7 @@ def _tell_a_bad_end(attempt: Attempt, logdir: str) -> None:
     with contextlib.suppress(OSError):
         sys.stderr.write(
             f"\ntb-health: {story.headline}.\n"
-            f"To see what led to it: tensorboard --logdir {shlex.quote(logdir)}\n"
+            f"What led to it: tb-health why {shlex.quote(logdir)}\n"
+            f"or, as a page: tensorboard --logdir {shlex.quote(logdir)}\n"
         )
         sys.stderr.flush()

@@ -114,7 +114,8 @@ class TestTheLastParagraph:
 
         assert self.told(write_attempt, capsys, end) == (
             "\ntb-health: Stopped by ValueError before the training began.\n"
-            "To see what led to it: tensorboard --logdir 'my logs'\n"
+            "What led to it: tb-health why 'my logs'\n"
+            "or, as a page: tensorboard --logdir 'my logs'\n"
         )
 
     def test_a_good_one_is_not(self, write_attempt, capsys):
