@@ -12,7 +12,7 @@ export TF_CPP_MIN_LOG_LEVEL ?= 2
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo screenshots cases test check lint fast frontend frontend-check bench torture build proto format clean
+.PHONY: help env demo screenshots cases test check lint fast frontend frontend-check bench torture build proto docs format clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,6 +62,9 @@ build: $(READY) ## Build the wheel into dist/
 proto: $(READY) ## Compile health.proto into health.binpb
 	$(BIN)/python -m grpc_tools.protoc -Itb_health_plugin/events \
 		--descriptor_set_out=tb_health_plugin/events/health.binpb health.proto
+
+docs: $(READY) ## Write docs/rules.md from the pages of the rules
+	$(BIN)/python -m tests.diagnosis.rule_reference
 
 format: $(READY) $(NODE_READY) ## Format all code
 	$(BIN)/ruff check --fix -q .

@@ -2,12 +2,16 @@
 
 import os
 import time
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
 
 from tb_health_plugin.diagnosis.as_json import Answer, answer
 from tb_health_plugin.diagnosis.engine import judge
 from tb_health_plugin.diagnosis.plain import tell_plain
 from tb_health_plugin.diagnosis.together import StartStory, judge_start
-from tb_health_plugin.reading.library import Library
+from tb_health_plugin.events.rule_choices import RULES_FILE, BadRules, checked
+from tb_health_plugin.reading.library import Library, Run
 from tb_health_plugin.reading.liveness import life_of
 from tb_health_plugin.reading.opening import NothingRecorded as NothingRecorded
 from tb_health_plugin.reading.opening import open_library, recorded_run
@@ -23,12 +27,20 @@ from tb_health_plugin.reading.scalars import (
 MOST_EARLIER = 3
 
 
-def diagnose(logdir: "str | os.PathLike[str]", run: str | None = None) -> Answer:
+def diagnose(
+    logdir: "str | os.PathLike[str]",
+    run: str | None = None,
+    *,
+    rules: Mapping[str, Any] | None = None,
+) -> Answer:
     """Says how a run stands or why it stopped.
 
     Args:
         logdir: The directory that TensorBoard reads, or that of one run.
         run: Name of the run; by default the one that was last heard of.
+        rules: Silences rules or tunes their numbers, as in `{"overfitting": "off",
+            "input_bound.warning_share": 0.8}`. Comes after what the run asked for, and
+            after `health_rules.json` in the log directory.
 
     Returns:
         The answer that `verdict.schema.json` describes. Of a run that was logged
@@ -37,7 +49,9 @@ def diagnose(logdir: "str | os.PathLike[str]", run: str | None = None) -> Answer
     Raises:
         NotADirectoryError: `logdir` is none, or may not be read.
         NothingRecorded: No such run, or nothing is known of it.
+        BadRules: There is no such rule or number; a `ValueError`.
     """
+    wanted = checked(rules or {})
     library = open_library(logdir)
     add_summaries(library)
     try:
@@ -47,7 +61,7 @@ def diagnose(logdir: "str | os.PathLike[str]", run: str | None = None) -> Answer
         if partial is None:
             raise
         return partial
-    return answer_for(found.history)
+    return answer_for(_with_wishes(found, wanted))
 
 
 def _from_scalars(library: Library, run: str | None) -> Answer | None:
@@ -64,9 +78,22 @@ def _from_scalars(library: Library, run: str | None) -> Answer | None:
     return {**answer(history, story), "partial": True}
 
 
-def find_run(logdir: "str | os.PathLike[str]", run: str | None = None) -> RunHistory:
-    """The history of one run; see `diagnose`."""
-    return recorded_run(open_library(logdir), run).history
+def find_run(
+    logdir: "str | os.PathLike[str]",
+    run: str | None = None,
+    *,
+    rules: Mapping[str, str] = MappingProxyType({}),
+) -> RunHistory:
+    """The history of one run, with what is wanted of the rules; see `diagnose`."""
+    return _with_wishes(recorded_run(open_library(logdir), run), rules)
+
+
+def _with_wishes(run: Run, rules: Mapping[str, str]) -> RunHistory:
+    for problem in run.problems:
+        if problem.file.name == RULES_FILE:
+            raise BadRules(f"{problem.file} {problem.message}")
+    run.history.rules = {**run.history.rules, **rules}
+    return run.history
 
 
 def answer_for(history: RunHistory) -> Answer:
@@ -92,7 +119,9 @@ def _judge_starts(history: RunHistory, most: int) -> list[StartStory]:
     return [
         judge_start(
             starts[n],
-            lambda attempt, team: judge(attempt, life_of(attempt, now), team=team),
+            lambda attempt, team: judge(
+                attempt, life_of(attempt, now), team=team, reader=history.rules
+            ),
             before=starts[n - 1] if n else None,
         )
         for n in range(max(0, len(starts) - most), len(starts))

@@ -1,14 +1,14 @@
-"""`tb-health explain`: what a rule means, how it knows, and what it is mistaken for."""
+"""`tb-health explain`: what a verdict means, how we know, what it looks like."""
 
 import argparse
 import sys
 from typing import Any
 
-from tb_health_plugin.diagnosis.rules import explanations
+from tb_health_plugin.diagnosis.rule_pages import as_text, pages
 
 
 class UnknownRule(LookupError):
-    """There is no rule of that name."""
+    """There is no verdict of that name."""
 
 
 def add_parser(commands: Any) -> None:
@@ -25,17 +25,16 @@ def _call(options: argparse.Namespace) -> int:
 
 
 def explain(rule: str | None) -> None:
-    """Prints the page of a rule, or one line for each.
+    """Prints the page of a verdict, or one line for each.
 
     Raises:
         UnknownRule: There is none of that name.
     """
-    known = explanations()
+    known = pages()
     if rule is None:
         for id, page in known.items():
-            first = page.strip().splitlines()[0]
-            sys.stdout.write(f"{id:22} {first}\n")
+            sys.stdout.write(f"{id:22} {page.title}\n")
         return
     if rule not in known:
         raise UnknownRule(f"No rule is called {rule!r}; tb-health explain lists them")
-    sys.stdout.write(known[rule].strip() + "\n")
+    sys.stdout.write(as_text(known[rule]) + "\n")

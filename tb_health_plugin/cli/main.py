@@ -20,6 +20,7 @@ from tb_health_plugin.cli import (
     watch,
     why,
 )
+from tb_health_plugin.events.rule_choices import BadRules
 from tb_health_plugin.reading.opening import CannotRead, NothingRecorded
 from tb_health_plugin.server.errors import RequestError
 
@@ -43,6 +44,7 @@ COMMANDS = (
 
 # What a user can get wrong. The message is one sentence for them.
 _MISTAKES = (
+    BadRules,
     CannotRead,
     NothingRecorded,
     RequestError,

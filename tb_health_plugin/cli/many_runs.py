@@ -10,6 +10,7 @@ from tb_health_plugin.diagnosing import judge_latest
 from tb_health_plugin.diagnosis.as_json import Answer, answer
 from tb_health_plugin.reading.attempt_reader import AttemptReader
 from tb_health_plugin.reading.log_directory import FoundRun, Root, find_runs
+from tb_health_plugin.reading.rule_files import read_wishes
 from tb_health_plugin.reading.run_history import RunHistory
 
 # Below this, starting more processes takes longer than they would save.
@@ -78,7 +79,9 @@ def _judge(found: tuple[str, FoundRun]) -> Judged | None:
     attempts = [r.attempt for r in readers if r.attempt.last_seen_at is not None]
     if not attempts:
         return None
-    history, told = judge_latest(RunHistory(run.name, attempts))
+    history, told = judge_latest(
+        RunHistory(run.name, attempts, rules=read_wishes(run.rule_files).rules)
+    )
     latest = told.attempt
     start = latest.start
     seen, began = latest.last_seen_at or 0.0, latest.started_at or 0.0

@@ -6,8 +6,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+from tb_health_plugin.cli.why import add_rules_option
 from tb_health_plugin.diagnosing import find_run
 from tb_health_plugin.diagnosis.replay import FirstKnown, replay
+from tb_health_plugin.events.rule_choices import parsed
 from tb_health_plugin.reading.liveness import life_of
 
 
@@ -19,24 +21,27 @@ def add_parser(commands: Any) -> None:
         "logdir", type=Path, help="the directory TensorBoard reads, or that of one run"
     )
     parser.add_argument("--run", help="name of the run (default: the latest)")
+    add_rules_option(parser)
     parser.set_defaults(call=_call)
 
 
 def _call(options: argparse.Namespace) -> int:
-    show_replay(options.logdir, options.run)
+    show_replay(options.logdir, options.run, rules=options.rules)
     return 0
 
 
-def show_replay(logdir: Path, run: str | None) -> None:
+def show_replay(logdir: Path, run: str | None, *, rules: str = "") -> None:
     """Prints one line per finding.
 
     Raises:
         NotADirectoryError: There is no such directory.
         NothingRecorded: There is no such run in it.
+        BadRules: There is no such rule or number.
     """
-    attempt = find_run(logdir, run).latest
+    history = find_run(logdir, run, rules=parsed(rules))
+    attempt = history.latest
     assert attempt is not None
-    known = replay(attempt, life_of(attempt, time.time()))
+    known = replay(attempt, life_of(attempt, time.time()), reader=history.rules)
     for one in known:
         sys.stdout.write(f"{_lead(one)}: {one.finding.headline} ({one.finding.id})\n")
     if not known:

@@ -11,13 +11,21 @@ from rich.text import Text
 from tb_health_plugin.cli.printing import STYLES, WIDEST, console, print_json, section
 from tb_health_plugin.cli.waiting import waiting
 from tb_health_plugin.diagnosing import diagnose
-from tb_health_plugin.diagnosis.as_json import Answer, VerdictPayload, WorkersPayload
+from tb_health_plugin.diagnosis.as_json import (
+    Answer,
+    SilencedPayload,
+    TunedPayload,
+    VerdictPayload,
+    WorkersPayload,
+)
+from tb_health_plugin.events.rule_choices import parsed
 
 # More lines of what is not measured than this hide the answer.
 MOST_NOT_MEASURED = 3
 MOST_WORKERS = 6
 # What a worker has to do with the cause, as it matters.
 _PARTS = ("root", "same", "consequence", "no record", "fine")
+_BY = {"run": "by the run itself", "reader": "by whoever reads"}
 
 
 def add_parser(commands: Any) -> None:
@@ -35,22 +43,35 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--json", action="store_true", help="print what verdict.schema.json describes"
     )
+    add_rules_option(parser)
     parser.set_defaults(call=_call)
 
 
 def _call(options: argparse.Namespace) -> int:
-    return int(why(options.logdir, options.run, as_json=options.json))
+    found = why(options.logdir, options.run, as_json=options.json, rules=options.rules)
+    return int(found)
 
 
-def why(logdir: Path, run: str | None, *, as_json: bool) -> bool:
+def add_rules_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--rules",
+        default="",
+        metavar="RULE=off,RULE.NUMBER=0.8",
+        help="silence rules or tune their numbers (tb-health explain RULE lists them)",
+    )
+
+
+def why(logdir: Path, run: str | None, *, as_json: bool, rules: str = "") -> bool:
     """Prints the answer; true if the run needs somebody.
 
     Raises:
         NotADirectoryError: There is no such directory.
         NothingRecorded: There is no such run in it.
+        BadRules: There is no such rule or number.
     """
+    wanted = parsed(rules)
     with waiting(f"Reading {logdir} ..."):
-        answer = diagnose(logdir, run)
+        answer = diagnose(logdir, run, rules=wanted)
     if as_json:
         print_json(answer)
     else:
@@ -72,6 +93,8 @@ def show(answer: Answer, console: Console) -> None:
     console.print(Text(f"{sure}{verdict['because']}"))
     section(console, "How we know", _evidence(verdict))
     section(console, "What to do", _fixes(verdict))
+    console.print()
+    console.print(Text(f"More of it: tb-health explain {verdict['id']}", style="dim"))
     others = [one for one in answer["findings"] if one["id"] != verdict["id"]]
     section(console, "Also found", [f"{o['headline']} ({o['id']})" for o in others])
     section(console, "Workers", _workers(answer["workers"]))
@@ -81,6 +104,17 @@ def show(answer: Answer, console: Console) -> None:
     if more > 0:
         missing = [*missing[:MOST_NOT_MEASURED], f"and {more} more (see --json)"]
     section(console, "Not measured", missing)
+    section(console, "Silenced, so nobody looked", map(_silenced, answer["silenced"]))
+    section(console, "Numbers that were set", map(_tuned, answer["tuned"]))
+
+
+def _silenced(one: SilencedPayload) -> str:
+    return f"{one['rule']} ({_BY[one['by']]})"
+
+
+def _tuned(one: TunedPayload) -> str:
+    words = f"{one['name']} is {one['value']:g}, not {one['default']:g}"
+    return f"{words} ({_BY[one['by']]})"
 
 
 def _evidence(verdict: VerdictPayload) -> Iterator[str]:

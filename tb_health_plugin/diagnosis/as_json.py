@@ -107,6 +107,22 @@ class EarlierPayload(TypedDict):
     started_at: float | None
 
 
+class SilencedPayload(TypedDict):
+    """A rule that was not asked."""
+
+    rule: str
+    by: str
+
+
+class TunedPayload(TypedDict):
+    """A number of a rule that somebody set."""
+
+    name: str
+    value: float
+    default: float
+    by: str
+
+
 class Answer(TypedDict):
     """How a run stands, and why."""
 
@@ -123,6 +139,8 @@ class Answer(TypedDict):
     verdict: VerdictPayload
     findings: list[VerdictPayload]
     not_measured: list[NotMeasuredPayload]
+    silenced: list[SilencedPayload]
+    tuned: list[TunedPayload]
     workers: WorkersPayload | None
     partial: bool
     earlier: list[EarlierPayload]
@@ -155,6 +173,8 @@ def answer(
         "verdict": verdict_payload(verdict),
         "findings": [verdict_payload(one) for one in story.findings],
         "not_measured": not_measured(attempt, story),
+        "silenced": silenced(story),
+        "tuned": tuned(story),
         "workers": workers_payload(start) if start else None,
         "partial": False,
         "earlier": [
@@ -239,6 +259,19 @@ def not_measured(attempt: Attempt, story: Story) -> list[NotMeasuredPayload]:
     return [
         {"what": one.what, "why": one.why, "enable": one.enable}
         for one in (*story.not_measured, *recorded)
+    ]
+
+
+def silenced(story: Story) -> list[SilencedPayload]:
+    """Rules that somebody does not want to hear of."""
+    return [{"rule": one.rule, "by": one.by} for one in story.silenced]
+
+
+def tuned(story: Story) -> list[TunedPayload]:
+    """Numbers of rules that somebody set."""
+    return [
+        {"name": one.name, "value": one.value, "default": one.default, "by": one.by}
+        for one in story.tuned
     ]
 
 

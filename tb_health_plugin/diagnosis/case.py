@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from tb_health_plugin.diagnosis.moments import stopped_at
+from tb_health_plugin.diagnosis.option import Option
 from tb_health_plugin.diagnosis.verdict import Moment, Story
 from tb_health_plugin.events import facts
 from tb_health_plugin.reading.liveness import Life
@@ -104,11 +105,17 @@ class Case:
         life: Life,
         story: Story,
         team: "Mapping[str, Pace] | None" = None,
+        tuned: Mapping[Option, float] | None = None,
     ) -> None:
         self.team: Mapping[str, Pace] = team or {}
         self.attempt = attempt
         self.life = life
         self.story = story
+        self._tuned = tuned or {}
+
+    def tuned(self, option: Option) -> float:
+        """The number that counts for this run: the user's, else the rule's own."""
+        return self._tuned.get(option, option.default)
 
     @property
     def samples(self) -> Table:

@@ -1,10 +1,12 @@
 """Judges a run: how it ended, what was wrong with it, and which of it is the root."""
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from tb_health_plugin.diagnosis import story
 from tb_health_plugin.diagnosis.case import Case
+from tb_health_plugin.diagnosis.choices import choices
 from tb_health_plugin.diagnosis.pace import Team
 from tb_health_plugin.diagnosis.rule import Rule
 from tb_health_plugin.diagnosis.rules import all_rules
@@ -28,6 +30,7 @@ def judge(
     rules: Sequence[Rule] | None = None,
     *,
     team: Team | None = None,
+    reader: Mapping[str, str] = MappingProxyType({}),
 ) -> Story:
     """The story of one attempt, with the root cause of what went wrong in it.
 
@@ -36,12 +39,17 @@ def judge(
         life: Whether its process lives.
         rules: The rules to ask; all of them by default.
         team: What the workers that train together spend their time on.
+        reader: What whoever reads wants of rules, in the checked form of
+            `events/rule_choices.py`. It comes after what the run itself asked for.
     """
     told = story.tell(attempt, life)
-    case = Case(attempt, life, told, team)
+    rules = all_rules() if rules is None else rules
+    chosen = choices(attempt, rules, reader)
+    told = dataclasses.replace(told, silenced=chosen.silenced, tuned=chosen.tuned)
+    case = Case(attempt, life, told, team, chosen.numbers)
     found: list[Verdict] = []
     missing: list[NotMeasured] = []
-    for rule in all_rules() if rules is None else rules:
+    for rule in (rule for rule in rules if rule.id not in chosen.off):
         outcome = _ask(rule, case)
         if isinstance(outcome, NotMeasured):
             missing.append(outcome)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tb_health_plugin.diagnosis.case import Case, Training
+from tb_health_plugin.diagnosis.option import Option
 from tb_health_plugin.diagnosis.rates import window, within
 from tb_health_plugin.diagnosis.trends import Trend, rank_agreement, trend
 from tb_health_plugin.diagnosis.verdict import Confidence, Moment
@@ -16,7 +17,11 @@ _MIB = 1 << 20
 # 15 MiB after their first epoch, and by up to 70 MiB over eight trainings.
 LEAST_GROWTH_BYTES = 64 * _MIB
 # And it must be worth something beside what the process holds anyway.
-LEAST_GROWTH_SHARE = 0.08
+LEAST_GROWTH_SHARE = Option(
+    "least_growth_share",
+    0.08,
+    "Growth of memory, as a share of what was held at first, that counts.",
+)
 # Within the first epoch everything still fills up: only growth that dwarfs this counts.
 FIRST_EPOCH_GROWTH_SHARE = 0.3
 # Each step from one quarter of the run to the next makes at least this part of the
@@ -102,7 +107,11 @@ def _of_process(
         return None
     line = trend(steps[warm:], held[warm:])
     known = past_first_epoch or _never_comes_round(training)
-    if line is None or not known or not _matters(line, past_first_epoch):
+    if (
+        line is None
+        or not known
+        or not _matters(line, past_first_epoch, case.tuned(LEAST_GROWTH_SHARE))
+    ):
         return _before_a_kill(case, training, times[warm:], steps[warm:], held[warm:])
     return _leak(
         training,
@@ -133,8 +142,8 @@ def _never_comes_round(training: Training) -> bool:
     return training.setting("data.kind") == "generator"
 
 
-def _matters(line: Trend, past_first_epoch: bool) -> bool:
-    share = LEAST_GROWTH_SHARE if past_first_epoch else FIRST_EPOCH_GROWTH_SHARE
+def _matters(line: Trend, past_first_epoch: bool, least_share: float) -> bool:
+    share = least_share if past_first_epoch else FIRST_EPOCH_GROWTH_SHARE
     enough = max(LEAST_GROWTH_BYTES, share * line.start)
     return (
         line.change >= enough
@@ -233,6 +242,7 @@ def _across_trainings(case: Case) -> Leak | None:
     numbers = np.array([float(number) for number, _, _ in levels])
     held = np.array([value for _, value, _ in levels])
     made = float(numbers[-1] - numbers[0])
+    least_share = case.tuned(LEAST_GROWTH_SHARE)
     grown = float(np.median(held[-2:]) - np.median(held[:2]))
     models = model_bytes(case) * made
     line = trend(numbers, held)
@@ -245,7 +255,7 @@ def _across_trainings(case: Case) -> Leak | None:
     )
     keeps_more = (
         line is not None
-        and line.change >= max(3 * LEAST_GROWTH_BYTES, LEAST_GROWTH_SHARE * line.start)
+        and line.change >= max(3 * LEAST_GROWTH_BYTES, least_share * line.start)
         and line.rises_throughout(LEAST_PART)
         and not _models_grow(trainings)
     )

@@ -1,6 +1,8 @@
 """When each finding would first have been known, had somebody looked."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from tb_health_plugin.diagnosis.engine import judge
 from tb_health_plugin.diagnosis.moments import stopped_at
@@ -29,19 +31,21 @@ class FirstKnown:
     seconds_before_end: float
 
 
-def replay(attempt: Attempt, life: Life) -> list[FirstKnown]:
+def replay(
+    attempt: Attempt, life: Life, *, reader: Mapping[str, str] = MappingProxyType({})
+) -> list[FirstKnown]:
     """Every finding of a run with the moment it was first known, earliest first.
 
     A finding counts from the moment on from which it never went away again.
     """
-    findings = {one.id: one for one in judge(attempt, life).findings}
+    findings = {one.id: one for one in judge(attempt, life, reader=reader).findings}
     begin, end = attempt.started_at, attempt.last_seen_at
     if begin is None or end is None:
         return []
     known_since: dict[str, Moment] = {}
     for moment in _moments(attempt, begin, end):
         then = attempt.until(moment)
-        seen = {one.id for one in judge(then, _ALIVE).findings}
+        seen = {one.id for one in judge(then, _ALIVE, reader=reader).findings}
         for id in findings:
             if id not in seen:
                 known_since.pop(id, None)

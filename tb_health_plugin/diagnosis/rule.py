@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tb_health_plugin.diagnosis.case import Case
+from tb_health_plugin.diagnosis.option import Option
 from tb_health_plugin.diagnosis.verdict import NotMeasured, Verdict
 
 # Found, not measured, or (None) looked for and not seen.
@@ -21,7 +22,9 @@ class Rule:
     Attributes:
         id: The word of the vocabulary it can find.
         judge: Looks at a run. It must not raise, whatever is missing.
+        options: Its numbers that users may tune.
     """
 
     id: str
     judge: Callable[[Case], Outcome]
+    options: tuple[Option, ...] = ()

@@ -88,6 +88,36 @@ class NotMeasured:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Silenced:
+    """A rule that was not asked, because somebody does not want to hear of it.
+
+    Attributes:
+        rule: Its id.
+        by: Who said so: "run" or "reader".
+    """
+
+    rule: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuned:
+    """A number of a rule that somebody set.
+
+    Attributes:
+        name: Id of the rule, a dot, and the name of the number.
+        value: What it was set to.
+        default: What it would be.
+        by: Who said so: "run" or "reader".
+    """
+
+    name: str
+    value: float
+    default: float
+    by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Story:
     """How a run stands, in the words of the run list.
 
@@ -99,6 +129,8 @@ class Story:
         verdict: Why it stopped; None if there is nothing to explain.
         findings: Everything found, the root cause first; the verdict is among them.
         not_measured: What could not be judged, because nobody recorded it.
+        silenced: Rules that were not asked, because somebody does not want them.
+        tuned: Numbers of rules that somebody set.
     """
 
     state: State
@@ -108,3 +140,5 @@ class Story:
     verdict: Verdict | None = None
     findings: tuple[Verdict, ...] = ()
     not_measured: tuple[NotMeasured, ...] = ()
+    silenced: tuple[Silenced, ...] = ()
+    tuned: tuple[Tuned, ...] = ()

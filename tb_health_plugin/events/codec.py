@@ -42,6 +42,7 @@ FACT_CLASSES: dict[str, type[facts.Fact]] = {
     tags.GPU_SHARED: facts.GpuShared,
     tags.GPU_ALLOCATOR: facts.GpuAllocator,
     tags.RECORDING_STOPPED: facts.RecordingStopped,
+    tags.RULES_CHOSEN: facts.RulesChosen,
 }
 TAG_OF = {kind: tag for tag, kind in FACT_CLASSES.items()}
 SAMPLE_TAGS = (tags.SAMPLES, tags.RESOURCES, tags.GRADIENTS, tags.DATA_PIPELINE)

@@ -401,6 +401,13 @@ class RecordingStopped(Fact):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RulesChosen(Fact):
+    """How the user wants rules to judge this run."""
+
+    rules: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Sample(Fact):
     """All numbers of one moment, or a table of them, by column.
 

@@ -37,6 +37,7 @@ CHILD_ENDED = "health/child_ended"
 GPU_SHARED = "health/gpu_shared"
 GPU_ALLOCATOR = "health/gpu_allocator"
 RECORDING_STOPPED = "health/recording_stopped"
+RULES_CHOSEN = "health/rules_chosen"
 
 _LONGEST_NAME = 200
 _NAME = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_./ -]*")

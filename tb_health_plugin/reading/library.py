@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tb_health_plugin.reading.attempt_reader import AttemptReader, Problem
 from tb_health_plugin.reading.log_directory import FoundRun, Root, find_runs
+from tb_health_plugin.reading.rule_files import Wishes, read_wishes
 from tb_health_plugin.reading.run_history import Attempt, RunHistory
 from tb_health_plugin.reading.workers import joined
 
@@ -41,6 +42,7 @@ class Run:
 class _Followed:
     readers: dict[Path, AttemptReader] = field(default_factory=dict)
     has_events: bool = False
+    wishes: Wishes = field(default_factory=lambda: Wishes({}))
     version: int = 0
 
 
@@ -106,6 +108,9 @@ class Library:
         followed = self._followed.setdefault(run.name, _Followed())
         changed = followed.has_events != run.has_events
         followed.has_events = run.has_events
+        wishes = read_wishes(run.rule_files)
+        changed |= wishes != followed.wishes
+        followed.wishes = wishes
         for path in run.attempts:
             reader = followed.readers.setdefault(path, AttemptReader(path))
             changed |= reader.refresh()
@@ -164,11 +169,17 @@ class Library:
         made = self._made.get(name)
         if made is None or made[0] != key:
             readers = [r for one in followed for r in one.readers.values()]
+            wishes = followed[0].wishes if followed else Wishes({})
             run = Run(
                 name=name,
-                history=RunHistory(name, [r.attempt for r in readers], extra),
+                history=RunHistory(
+                    name, [r.attempt for r in readers], extra, rules=wishes.rules
+                ),
                 tensorboard_runs=shown,
-                problems=tuple(p for r in readers for p in r.problems),
+                problems=(
+                    *(p for r in readers for p in r.problems),
+                    *wishes.problems,
+                ),
                 version=version,
             )
             made = self._made[name] = (key, run)

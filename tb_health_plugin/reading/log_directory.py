@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tb_health_plugin.events.attempt import HEALTH_DIRECTORY
+from tb_health_plugin.events.rule_choices import RULES_FILE
 
 _SCHEME = re.compile("[a-zA-Z][0-9a-zA-Z.]*://")
 
@@ -19,11 +20,14 @@ class FoundRun:
         name: As TensorBoard would call the run.
         attempts: Directories of our attempts in it.
         has_events: TensorBoard's loaders find event files in it.
+        rule_files: Files with wishes for the rules, of this directory and those above
+            it, the innermost last.
     """
 
     name: str
     attempts: tuple[Path, ...]
     has_events: bool
+    rule_files: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +55,19 @@ def parse_roots(logdir: str, logdir_spec: str) -> tuple[Root, ...]:
 def find_runs(root: Root) -> Iterator[FoundRun]:
     """Every run below `root`. A directory that cannot be read is passed over."""
     seen: set[tuple[int, int]] = set()
+    rule_files: dict[str, tuple[Path, ...]] = {}
     for directory, folders, files in os.walk(root.path, followlinks=True):
         if _visited(directory, seen):
             folders.clear()
             continue
         attempts = tuple(_attempts(directory, folders))
         has_events = any("tfevents" in name for name in files)
+        wishes = rule_files.get(directory.rpartition(os.sep)[0], ())
+        if RULES_FILE in files:
+            wishes = (*wishes, Path(directory) / RULES_FILE)
+        rule_files[directory] = wishes
         if attempts or has_events:
-            yield FoundRun(_name(root, directory), attempts, has_events)
+            yield FoundRun(_name(root, directory), attempts, has_events, wishes)
         # Below plugins/ lies data of plugins, not runs.
         folders[:] = sorted(name for name in folders if name != "plugins")
 

@@ -1,7 +1,8 @@
 """Everything known about one run: the only thing a diagnosis may look at."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TypeVar
 
 from tb_health_plugin.events import facts
@@ -102,6 +103,7 @@ class RunHistory:
         attempts: What our recorder left.
         summaries: What came through the user's own summary writers. Where there is
             nothing else, these are the attempts.
+        rules: What whoever reads wants of the rules; see `events/rule_choices.py`.
     """
 
     def __init__(
@@ -109,8 +111,11 @@ class RunHistory:
         run: str,
         attempts: Iterable[Attempt] = (),
         summaries: Iterable[Attempt] = (),
+        *,
+        rules: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.run = run
+        self.rules = rules
         self.attempts = sorted(attempts, key=lambda a: (a.started_at or 0.0, a.id))
         self.summaries = list(summaries)
         if not self.attempts:
@@ -120,7 +125,7 @@ class RunHistory:
 
     def spoken_for_by(self, attempt: Attempt) -> "RunHistory":
         """The same history, with another worker of its last start as `latest`."""
-        other = RunHistory(self.run, self.attempts, self.summaries)
+        other = RunHistory(self.run, self.attempts, self.summaries, rules=self.rules)
         other._speaker = attempt
         return other
 

@@ -3,12 +3,14 @@
 import os
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from tb_health_plugin.events import facts
 from tb_health_plugin.events.attempt import new_attempt_directory
+from tb_health_plugin.events.rule_choices import checked
 from tb_health_plugin.recording.guard import Guard
 from tb_health_plugin.recording.process_end import ProcessEnd, on_process_end
 from tb_health_plugin.recording.program_said import Ears
@@ -172,12 +174,20 @@ def attempt_for(
     *,
     period_seconds: float = PERIOD_SECONDS,
     watcher: bool = True,
+    rules: Mapping[str, Any] | None = None,
 ) -> Attempt:
     """The one attempt of this process in `logdir`; begun if there is none yet.
 
+    Args:
+        logdir: The run's directory.
+        period_seconds: Time between two samples.
+        watcher: Start a process that watches from outside.
+        rules: What the user wants of the rules; see `events/rule_choices.py`.
+
     Raises:
-        ValueError: `logdir` cannot be used; the message says why.
+        ValueError: `logdir` or `rules` cannot be used; the message says why.
     """
+    wanted = None if rules is None else checked(rules)
     directory = Path(os.path.abspath(Path(logdir).expanduser()))
     with _attempts_lock:
         attempt = _attempts.get(directory)
@@ -186,6 +196,14 @@ def attempt_for(
             _release_idle()
             attempt = Attempt(directory, period_seconds, watcher)
             _attempts[directory] = attempt
+        if wanted is not None:
+            attempt.recorder.record(
+                facts.RulesChosen(
+                    wall_time=time.time(),
+                    step=attempt.recorder.progress.step,
+                    rules=wanted,
+                )
+            )
         return attempt
 
 

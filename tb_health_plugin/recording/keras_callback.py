@@ -52,10 +52,13 @@ class HealthCallback(keras.callbacks.Callback):
         period_seconds: Time between two samples of memory and progress.
         watcher: Start a small process that watches from outside, so that a kill, a
             crash or a hang is seen too. It ends with the training.
+        rules: Silences rules or tunes their numbers for this run, as in
+            `{"overfitting": "off", "input_bound.warning_share": 0.8}`. `tb-health
+            explain` lists rules, `tb-health explain input_bound` its numbers.
 
     Raises:
-        ValueError: `logdir` cannot be used; the message says why. After that,
-            nothing of ours ever raises into the training.
+        ValueError: `logdir` or `rules` cannot be used; the message says why. After
+            that, nothing of ours ever raises into the training.
     """
 
     # Keras may call us from a thread of its own, so that a step never waits.
@@ -67,6 +70,7 @@ class HealthCallback(keras.callbacks.Callback):
         *,
         period_seconds: float = PERIOD_SECONDS,
         watcher: bool = True,
+        rules: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__()
         if not period_seconds > 0:
@@ -74,12 +78,13 @@ class HealthCallback(keras.callbacks.Callback):
                 f"period_seconds={period_seconds!r} must be a number above 0"
             )
         self._attempt = attempt_for(
-            logdir, period_seconds=period_seconds, watcher=watcher
+            logdir, period_seconds=period_seconds, watcher=watcher, rules=rules
         )
         self._logdir = os.fspath(logdir)
         self._options: dict[str, Any] = {
             "period_seconds": period_seconds,
             "watcher": watcher,
+            "rules": rules,
         }
         self._watch: FitWatch | None = None
         self._epoch: _Epoch | None = None

@@ -5,6 +5,8 @@ import os
 
 from tb_health_plugin.diagnosis.as_json import (
     not_measured,
+    silenced,
+    tuned,
     verdict_payload,
     workers_payload,
 )
@@ -122,6 +124,8 @@ def run_story(view: View, name: str) -> payloads.RunStory:
         "verdict": None,
         "findings": [],
         "not_measured": [],
+        "silenced": [],
+        "tuned": [],
         "attempts": [],
         "workers": None,
         "epochs": [],
@@ -137,6 +141,8 @@ def run_story(view: View, name: str) -> payloads.RunStory:
         verdict_payload(one) for one in story.findings if one is not story.verdict
     ]
     answer["not_measured"] = not_measured(attempt, story)
+    answer["silenced"] = silenced(story)
+    answer["tuned"] = tuned(story)
     answer["attempts"] = _attempts(told)
     answer["workers"] = workers_payload(told.start) if told.start else None
     # A loop without epochs tells its only one again and again: the last counts.

@@ -4,6 +4,8 @@ from typing import TypedDict
 
 from tb_health_plugin.diagnosis.as_json import (
     NotMeasuredPayload,
+    SilencedPayload,
+    TunedPayload,
     VerdictPayload,
     WorkersPayload,
 )
@@ -161,6 +163,8 @@ class RunStory(TypedDict):
     verdict: VerdictPayload | None
     findings: list[VerdictPayload]
     not_measured: list[NotMeasuredPayload]
+    silenced: list[SilencedPayload]
+    tuned: list[TunedPayload]
     attempts: list[AttemptPayload]
     workers: WorkersPayload | None
     epochs: list[EpochPayload]

@@ -132,7 +132,9 @@ class View:
             return told
         starts = judge_run(
             run.history,
-            lambda attempt, team: judge(attempt, lives[id(attempt)], team=team),
+            lambda attempt, team: judge(
+                attempt, lives[id(attempt)], team=team, reader=run.history.rules
+            ),
         )
         if starts and starts[-1].workers:
             # Of several workers the one that the story is about speaks for all.

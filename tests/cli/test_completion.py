@@ -27,7 +27,8 @@ def bash(capsys) -> str:
 
 def test_commands_and_their_options(bash: str):
     assert completed(bash, "tb-health", "wh") == ["why"]
-    assert completed(bash, "tb-health", "why", "--") == ["--help", "--run", "--json"]
+    given = ["--help", "--run", "--json", "--rules"]
+    assert completed(bash, "tb-health", "why", "--") == given
     assert completed(bash, "tb-health", "completion", "zs") == ["zsh"]
 
 

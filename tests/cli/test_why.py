@@ -79,6 +79,58 @@ def test_nothing_there_is_one_clear_sentence(logs: Path, capsys):
     assert second.endswith("none does not exist")
 
 
+def test_the_page_of_the_verdict_is_named(logs: Path, write_attempt, capsys):
+    write_attempt("dead", told=[START, BEGUN, KILLED])
+
+    main(["why", str(logs)])
+
+    assert "tb-health explain killed_outside" in capsys.readouterr().out
+
+
+class TestRules:
+    def test_a_silenced_rule_is_told_as_silenced(
+        self, logs: Path, write_attempt, capsys
+    ):
+        write_attempt("fine", told=[START, BEGUN, DONE])
+
+        assert main(["why", str(logs), "--rules", "overfitting=off"]) == HEALTHY
+
+        said = capsys.readouterr().out
+        assert "Silenced, so nobody looked\n  - overfitting (by whoever reads)" in said
+
+    def test_a_number_that_was_set_is_told(self, logs: Path, write_attempt, capsys):
+        told = facts.RulesChosen(wall_time=1.5, rules={"overfitting.clear_rise": "0.9"})
+        write_attempt("fine", told=[START, told, BEGUN, DONE])
+
+        main(["why", str(logs)])
+
+        said = capsys.readouterr().out
+        assert "overfitting.clear_rise is 0.9, not 0.25 (by the run itself)" in said
+
+    def test_a_file_in_the_log_directory_counts_for_all(
+        self, logs: Path, write_attempt, capsys
+    ):
+        write_attempt("a/fine", told=[START, BEGUN, DONE])
+        (logs / "health_rules.json").write_text('{"overfitting": "off"}')
+        (logs / "a" / "health_rules.json").write_text('{"nan_op": "off"}')
+
+        main(["why", str(logs), "--json", "--rules", "nan_op=on"])
+
+        (silenced,) = json.loads(capsys.readouterr().out)["silenced"]
+        assert silenced == {"rule": "overfitting", "by": "reader"}
+
+    def test_nonsense_is_one_clear_sentence(self, logs: Path, write_attempt, capsys):
+        write_attempt("fine", told=[START, BEGUN, DONE])
+
+        assert main(["why", str(logs), "--rules", "overfiting=off"]) == USAGE_ERROR
+        (logs / "health_rules.json").write_text("{")
+        assert main(["why", str(logs)]) == USAGE_ERROR
+
+        first, second = capsys.readouterr().err.splitlines()
+        assert first.startswith("tb-health: no rule is called 'overfiting'")
+        assert second.startswith(f"tb-health: {logs / 'health_rules.json'} is not used")
+
+
 def test_replay_says_when_it_was_known(logs: Path, write_attempt, capsys):
     write_attempt("dead", told=[START, BEGUN, KILLED])
 
@@ -89,7 +141,9 @@ def test_replay_says_when_it_was_known(logs: Path, write_attempt, capsys):
 def test_explain_has_a_page_for_each_rule(capsys):
     assert main(["explain"]) == HEALTHY
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == [rule.id for rule in all_rules()]
+    ids = [line.split()[0] for line in lines]
+    assert ids[: len(all_rules())] == [rule.id for rule in all_rules()]
+    assert "killed_outside" in ids
 
     assert main(["explain", "no_such_rule"]) == USAGE_ERROR
     assert "tb-health explain lists them" in capsys.readouterr().err

@@ -26,7 +26,7 @@ BY_TYPE = {
 def values_of(field: "dataclasses.Field[typing.Any]") -> st.SearchStrategy[typing.Any]:
     if "of" in field.metadata:
         return st.lists(items_of(field.metadata["of"]), max_size=3).map(tuple)
-    if field.name == "settings":
+    if field.name in ("settings", "rules"):
         return st.dictionaries(TEXT, TEXT)
     if field.name in ("metrics", "callback_seconds"):
         return st.dictionaries(TEXT, st.floats(allow_nan=False))

@@ -243,3 +243,40 @@ class TestWorkersThatWriteToDifferentPlaces:
 
     def test_each_is_found_by_its_own_name(self, library: Library):
         assert library.run("exp/w1") is library.run("exp/w0")
+
+
+class TestRuleFiles:
+    def test_the_inner_file_counts_more(self, logs: Path, write_attempt):
+        write_attempt("a/run", told=[START])
+        (logs / "health_rules.json").write_text(
+            '{"overfitting": "off", "nan_op": "off"}'
+        )
+        (logs / "a/health_rules.json").write_text('{"nan_op": "on"}')
+        library = Library([Root(logs)])
+        library.refresh()
+
+        (run,) = library.runs()
+        assert run.history.rules == {"overfitting": "off", "nan_op": "on"}
+        assert run.problems == ()
+
+    def test_nonsense_is_told_among_the_problems(self, logs: Path, write_attempt):
+        write_attempt("run", told=[START])
+        (logs / "health_rules.json").write_text('{"no_rule": "off"}')
+        library = Library([Root(logs)])
+        library.refresh()
+
+        (run,) = library.runs()
+        assert run.history.rules == {}
+        (problem,) = run.problems
+        assert problem.message.startswith("is not used: no rule is called 'no_rule'")
+
+    def test_a_file_that_comes_later_makes_a_run_new(self, logs: Path, write_attempt):
+        write_attempt("run", told=[START])
+        library = Library([Root(logs)])
+        library.refresh()
+        before = library.runs()[0].version
+
+        (logs / "run/health_rules.json").write_text('{"nan_op": "off"}')
+        library.refresh()
+
+        assert library.runs()[0].version > before

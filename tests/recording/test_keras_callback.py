@@ -275,3 +275,21 @@ class TestWrongInput:
     def test_a_period_that_is_none(self, tmp_path: Path, period: float):
         with pytest.raises(ValueError, match="period_seconds="):
             HealthCallback(tmp_path, period_seconds=period)
+
+
+class TestRules:
+    def test_what_the_user_wants_of_rules_is_recorded(self, tmp_path: Path):
+        HealthCallback(tmp_path, rules={"overfitting": "off"})
+        again = HealthCallback(tmp_path, rules={"input_bound.warning_share": 0.8})
+        pickle.loads(pickle.dumps(again))
+        end_process()
+
+        told = [dict(one.rules) for one in read(tmp_path).all(facts.RulesChosen)]
+        share = {"input_bound.warning_share": "0.8"}
+        assert told == [{"overfitting": "off"}, share, share]
+
+    def test_nonsense_is_an_error_before_anything_is_made(self, tmp_path: Path):
+        with pytest.raises(ValueError, match="no rule is called 'overfiting'"):
+            HealthCallback(tmp_path / "run", rules={"overfiting": "off"})
+
+        assert not (tmp_path / "run").exists()

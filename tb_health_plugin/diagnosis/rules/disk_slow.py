@@ -20,6 +20,7 @@ What to do
 from dataclasses import dataclass
 
 from tb_health_plugin.diagnosis.case import Case, Training
+from tb_health_plugin.diagnosis.option import Option
 from tb_health_plugin.diagnosis.quantities import cores as in_use
 from tb_health_plugin.diagnosis.quantities import duration, size
 from tb_health_plugin.diagnosis.rates import rate, window
@@ -35,7 +36,11 @@ from tb_health_plugin.diagnosis.verdict import (
 from tb_health_plugin.events import facts
 
 # A third of the time: what the user sees is waiting.
-LEAST_SHARE = 0.3
+LEAST_SHARE = Option(
+    "least_share",
+    0.3,
+    "Share of the time spent waiting for writes from which on it is told.",
+)
 LEAST_SECONDS = 3.0
 # A save of less is over before a sample can see what went on in it.
 LEAST_SAVE_SECONDS = 1.0
@@ -79,10 +84,11 @@ def judge(case: Case) -> Verdict | NotMeasured | None:
 
 
 def _saves(case: Case, training: Training, use: TimeUse) -> _Slow | None:
+    least_share = case.tuned(LEAST_SHARE)
     long = [s for s in training.saves if (s.seconds or 0.0) >= LEAST_SAVE_SECONDS]
     sized = [s for s in long if s.size_bytes]
     seconds = sum(s.seconds or 0.0 for s in long)
-    if not sized or seconds < LEAST_SECONDS or use.share(seconds) < LEAST_SHARE:
+    if not sized or seconds < LEAST_SECONDS or use.share(seconds) < least_share:
         return None
     pace = sum(s.size_bytes or 0 for s in sized) / sum(s.seconds or 0.0 for s in sized)
     cores = _cores(case, long)
@@ -111,6 +117,7 @@ def _cores(case: Case, saves: list[facts.Saved]) -> float | None:
 
 
 def _callback(case: Case, training: Training, use: TimeUse) -> _Slow | None:
+    least_share = case.tuned(LEAST_SHARE)
     begin, end = window(case, training)
     name = max(use.callbacks, key=lambda n: use.callbacks[n], default=None)
     if name is None:
@@ -127,7 +134,7 @@ def _callback(case: Case, training: Training, use: TimeUse) -> _Slow | None:
         and pace >= WRITING_BYTES_PER_SECOND
         and stalled >= STALLED_SHARE
     )
-    if seconds < LEAST_SECONDS or use.share(seconds) < LEAST_SHARE or not waits:
+    if seconds < LEAST_SECONDS or use.share(seconds) < least_share or not waits:
         return None
     why = (
         f"{name} took {duration(seconds)}; {size(pace)} a second were written, and "
@@ -171,4 +178,4 @@ def _verdict(case: Case, use: TimeUse, slow: _Slow) -> Verdict:
     )
 
 
-RULE = Rule(id="disk_slow", judge=judge)
+RULE = Rule(id="disk_slow", judge=judge, options=(LEAST_SHARE,))

@@ -23,6 +23,7 @@ import numpy as np
 
 from tb_health_plugin.diagnosis import reported
 from tb_health_plugin.diagnosis.case import Case
+from tb_health_plugin.diagnosis.option import Option
 from tb_health_plugin.diagnosis.rates import last_value
 from tb_health_plugin.diagnosis.rule import Rule
 from tb_health_plugin.diagnosis.trends import trend
@@ -37,7 +38,11 @@ from tb_health_plugin.diagnosis.verdict import (
 )
 
 # From here on a number that still rises will reach its limit before long.
-NEAR = 0.5
+NEAR = Option(
+    "near",
+    0.5,
+    "Share of a limit on handles, threads or processes from which on growth is told.",
+)
 # So near, the direction of a few samples is enough.
 VERY_NEAR = 0.9
 LEAST_PART = 0.1
@@ -123,10 +128,11 @@ def _said(case: Case) -> Verdict | None:
 
 
 def _rising(case: Case) -> Verdict | None:
+    near = case.tuned(NEAR)
     for count in _COUNTS:
         times, values = case.series(count.column)
         limit = last_value(case, count.limit)
-        if not limit or len(values) < 3 or values[-1] < NEAR * limit:
+        if not limit or len(values) < 3 or values[-1] < near * limit:
             continue
         line = trend(times, values)
         steadily = (
@@ -209,4 +215,4 @@ def _step(case: Case, moment: float) -> int | None:
     return int(np.interp(moment, times, steps)) if len(times) else None
 
 
-RULE = Rule(id="handle_limit", judge=judge)
+RULE = Rule(id="handle_limit", judge=judge, options=(NEAR,))

@@ -22,6 +22,7 @@ What to do
 from dataclasses import dataclass
 
 from tb_health_plugin.diagnosis.case import Case, Training
+from tb_health_plugin.diagnosis.option import Option
 from tb_health_plugin.diagnosis.quantities import cores as in_use
 from tb_health_plugin.diagnosis.quantities import duration, factor, size
 from tb_health_plugin.diagnosis.rates import rate, window
@@ -36,7 +37,11 @@ from tb_health_plugin.diagnosis.verdict import (
 )
 
 # From half of the time on, data is what the training waits for more than anything.
-WARNING_SHARE = 0.5
+WARNING_SHARE = Option(
+    "warning_share",
+    0.5,
+    "Share of the time spent waiting for data from which on it is a warning.",
+)
 # What the Profile tab calls "highly input-bound" (openxla/xprof,
 # op_stats_to_input_pipeline_analysis.cc).
 INFO_SHARE = 0.2
@@ -87,11 +92,11 @@ def judge(case: Case) -> Verdict | NotMeasured | None:
     training, use = max(known, key=lambda one: one[1].waiting or 0.0)
     if (use.waiting or 0.0) < SHORT_WAIT_SECONDS and _comes_and_goes(training):
         return None
-    severity = _severity(use)
+    severity = _severity(case, use)
     return _verdict(case, training, use, severity) if severity else None
 
 
-def _severity(use: TimeUse) -> Severity | None:
+def _severity(case: Case, use: TimeUse) -> Severity | None:
     waiting = use.waiting or 0.0
     share, each = use.share(waiting), use.per_step(waiting)
     if use.steps < FEWEST_STEPS or waiting < LEAST_WAIT_SECONDS:
@@ -100,7 +105,7 @@ def _severity(use: TimeUse) -> Severity | None:
     least = LONG_WAIT_PER_STEP_SECONDS if is_long else LEAST_WAIT_PER_STEP_SECONDS
     if each < least or share < INFO_SHARE:
         return None
-    return "warning" if share >= WARNING_SHARE else "info"
+    return "warning" if share >= case.tuned(WARNING_SHARE) else "info"
 
 
 def _comes_and_goes(training: Training) -> bool:
@@ -306,4 +311,4 @@ def _pipeline(training: Training) -> _Stage:
     return _Stage(detail, f"Stages of the pipeline: {stages}.", tuple(fixes))
 
 
-RULE = Rule(id="input_bound", judge=judge)
+RULE = Rule(id="input_bound", judge=judge, options=(WARNING_SHARE,))

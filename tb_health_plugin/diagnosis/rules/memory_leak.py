@@ -23,7 +23,12 @@ What to do
 """
 
 from tb_health_plugin.diagnosis.case import Case
-from tb_health_plugin.diagnosis.memory_growth import Leak, find, model_bytes
+from tb_health_plugin.diagnosis.memory_growth import (
+    LEAST_GROWTH_SHARE,
+    Leak,
+    find,
+    model_bytes,
+)
 from tb_health_plugin.diagnosis.quantities import duration, size
 from tb_health_plugin.diagnosis.rates import last_value
 from tb_health_plugin.diagnosis.rule import Rule
@@ -208,4 +213,4 @@ def _fixes(leak: Leak) -> tuple[Fix, ...]:
     )
 
 
-RULE = Rule(id="memory_leak", judge=judge)
+RULE = Rule(id="memory_leak", judge=judge, options=(LEAST_GROWTH_SHARE,))

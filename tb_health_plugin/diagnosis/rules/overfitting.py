@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 from tb_health_plugin.diagnosis.case import Case, Training
 from tb_health_plugin.diagnosis.learning import accuracy_name, main_training
+from tb_health_plugin.diagnosis.option import Option
 from tb_health_plugin.diagnosis.rule import Rule
 from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Verdict
 
@@ -28,7 +29,11 @@ from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Verdict
 LEAST_EPOCHS = 5
 LEAST_EPOCHS_AFTER = 3
 # Rises below this are common and mostly harmless: many good runs end so.
-CLEAR_RISE = 0.25
+CLEAR_RISE = Option(
+    "clear_rise",
+    0.25,
+    "Rise of val_loss above its lowest, as a share of it, that counts.",
+)
 # The training loss must really have gone on: to this share of what it was.
 STILL_FALLING = 0.8
 # The rise must be this many times what single epochs jump about.
@@ -70,11 +75,11 @@ class Turn:
 
 def judge(case: Case) -> Verdict | None:
     training = main_training(case)
-    turn = _turn(training) if training else None
+    turn = _turn(training, case.tuned(CLEAR_RISE)) if training else None
     return _verdict(case, training, turn) if training and turn else None
 
 
-def _turn(training: Training) -> Turn | None:
+def _turn(training: Training, clear_rise: float) -> Turn | None:
     rows = [
         (index, e.metrics["loss"], e.metrics["val_loss"])
         for index, e in enumerate(training.epochs)
@@ -98,7 +103,7 @@ def _turn(training: Training) -> Turn | None:
         noise=_noise([row[2] for row in after]),
         epochs=tuple(row[0] for row in rows),
     )
-    if turn.rise < CLEAR_RISE or turn.last < turn.train_last:
+    if turn.rise < clear_rise or turn.last < turn.train_last:
         return None
     if turn.train_last > STILL_FALLING * turn.train_then:
         return None
@@ -231,4 +236,4 @@ def _fixes(training: Training, number: int, epochs: int) -> tuple[Fix, ...]:
     return tuple(fixes)
 
 
-RULE = Rule(id="overfitting", judge=judge)
+RULE = Rule(id="overfitting", judge=judge, options=(CLEAR_RISE,))

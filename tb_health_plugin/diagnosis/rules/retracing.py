@@ -23,6 +23,7 @@ from dataclasses import dataclass
 
 from tb_health_plugin.diagnosis import reported
 from tb_health_plugin.diagnosis.case import Case, Training
+from tb_health_plugin.diagnosis.option import Option
 from tb_health_plugin.diagnosis.quantities import duration
 from tb_health_plugin.diagnosis.rule import Rule
 from tb_health_plugin.diagnosis.time_use import whole
@@ -38,7 +39,11 @@ from tb_health_plugin.events import facts
 
 # Training and validation, each with a full and a smaller batch, and each once more
 # for a shape that TensorFlow relaxes: six to eight in a healthy run.
-FEWEST_TRACES = 12
+FEWEST_TRACES = Option(
+    "fewest_traces",
+    12,
+    "Traces of one model in one training that are no longer usual.",
+)
 # Shapes that differ by chance have all been seen after a while: what still traces at
 # this rate will not stop.
 LEAST_PER_STEP = 0.02
@@ -60,7 +65,8 @@ class _Traced:
 
 def judge(case: Case) -> Verdict | NotMeasured | None:
     """Counts traces; believes TensorFlow's warning where one model is trained."""
-    found = [traced for t in case.trainings if (traced := _counted(t))]
+    fewest = case.tuned(FEWEST_TRACES)
+    found = [traced for t in case.trainings if (traced := _counted(t, fewest))]
     warning = reported.find(case, _WARNING)
     if found:
         worst = max(found, key=lambda one: one.traces)
@@ -72,10 +78,10 @@ def judge(case: Case) -> Verdict | NotMeasured | None:
     return None
 
 
-def _counted(training: Training) -> _Traced | None:
+def _counted(training: Training, fewest: float) -> _Traced | None:
     use = whole(training)
     traces, steps = use.traces or 0, use.steps
-    if traces < FEWEST_TRACES or steps <= 0 or traces / steps < LEAST_PER_STEP:
+    if traces < fewest or steps <= 0 or traces / steps < LEAST_PER_STEP:
         return None
     spent = training.spent
     late = spent[-max(1, len(spent) // _LAST_PART) :]
@@ -193,4 +199,4 @@ def _fixes(name: str) -> tuple[Fix, ...]:
     )
 
 
-RULE = Rule(id="retracing", judge=judge)
+RULE = Rule(id="retracing", judge=judge, options=(FEWEST_TRACES,))

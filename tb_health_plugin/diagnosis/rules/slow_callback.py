@@ -17,6 +17,7 @@ What to do
 """
 
 from tb_health_plugin.diagnosis.case import Case, Training
+from tb_health_plugin.diagnosis.option import Option
 from tb_health_plugin.diagnosis.quantities import duration, factor
 from tb_health_plugin.diagnosis.rule import Rule
 from tb_health_plugin.diagnosis.time_use import TimeUse, whole
@@ -28,7 +29,11 @@ from tb_health_plugin.diagnosis.verdict import (
 )
 
 # More than all else together.
-WARNING_SHARE = 0.5
+WARNING_SHARE = Option(
+    "warning_share",
+    0.5,
+    "Share of the time that one callback may take before it is a warning.",
+)
 # A callback may well take half of a run of a few seconds: setting up, a last save.
 LEAST_SECONDS = 2.0
 # But not for saving again and again within an epoch, which no run is meant to do.
@@ -49,14 +54,17 @@ def judge(case: Case) -> Verdict | NotMeasured | None:
         for use in [whole(training)]
         for name, seconds in use.callbacks.items()
     ]
+    least = case.tuned(WARNING_SHARE)
     for training, use, name, seconds in sorted(found, key=lambda f: -f[3]):
-        if _matters(training, use, name, seconds):
+        if _matters(training, use, name, seconds, least):
             return _verdict(case, training, use, name, seconds)
     return None
 
 
-def _matters(training: Training, use: TimeUse, name: str, seconds: float) -> bool:
-    if use.steps < FEWEST_STEPS or use.share(seconds) < WARNING_SHARE:
+def _matters(
+    training: Training, use: TimeUse, name: str, seconds: float, least: float
+) -> bool:
+    if use.steps < FEWEST_STEPS or use.share(seconds) < least:
         return False
     saves = [s for s in training.saves if s.callback == name]
     saved = sum(s.seconds or 0.0 for s in saves)
@@ -133,4 +141,4 @@ def _fixes(
     )
 
 
-RULE = Rule(id="slow_callback", judge=judge)
+RULE = Rule(id="slow_callback", judge=judge, options=(WARNING_SHARE,))

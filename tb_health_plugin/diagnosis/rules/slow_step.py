@@ -23,6 +23,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tb_health_plugin.diagnosis.case import Case, Training
+from tb_health_plugin.diagnosis.option import Option
 from tb_health_plugin.diagnosis.quantities import duration, factor
 from tb_health_plugin.diagnosis.rates import within
 from tb_health_plugin.diagnosis.rule import Rule
@@ -50,7 +51,11 @@ MORE_WORK = 2.0
 LEAST_PART = 0.1
 MOST_PARTS = 16
 # And steps are slower for it, which other programs on the machine may hide in part.
-SLOWER = 1.5
+SLOWER = Option(
+    "slower",
+    1.5,
+    "How many times longer steps took at last than at first, to be told.",
+)
 # TensorFlow says this if it found a GPU and may not use it.
 _NO_GPU = r"Cannot dlopen some GPU libraries|Skipping registering GPU devices"
 # And this, when a data set is made while all functions run eagerly.
@@ -131,7 +136,7 @@ def _slowing(case: Case, training: Training) -> Verdict | None:
     if line is None or not line.rises_throughout(LEAST_PART):
         return None
     grew = _last_over_first(work)
-    if first <= 0 or last < SLOWER * first or grew < MORE_WORK:
+    if first <= 0 or last < case.tuned(SLOWER) * first or grew < MORE_WORK:
         return None
     if _batches_grew(training):
         return None
@@ -264,4 +269,4 @@ def _on_cpu(case: Case) -> Verdict | None:
     )
 
 
-RULE = Rule(id="slow_step", judge=judge)
+RULE = Rule(id="slow_step", judge=judge, options=(SLOWER,))

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tb_health_plugin.diagnosis.case import Case
+from tb_health_plugin.diagnosis.option import Option
 from tb_health_plugin.diagnosis.quantities import duration, size
 from tb_health_plugin.diagnosis.rates import last_value, rates, window
 from tb_health_plugin.diagnosis.rule import Rule
@@ -44,7 +45,11 @@ LEAST_FAULTS_PER_SECOND = 50.0
 # Where the kernel measures it: something waited for memory this part of the time.
 LEAST_PRESSURE = 0.2
 LEAST_SECONDS = 5.0
-LEAST_SHARE = 0.2
+LEAST_SHARE = Option(
+    "least_share",
+    0.2,
+    "Share of the training in which the machine swapped from which on it is told.",
+)
 SLOWER = 1.5
 
 
@@ -65,7 +70,7 @@ def judge(case: Case) -> Verdict | NotMeasured | None:
         bad &= pressure >= LEAST_PRESSURE
     lengths = np.diff(times, prepend=begin)
     seconds = float(lengths[bad].sum())
-    if seconds < LEAST_SECONDS or seconds < LEAST_SHARE * (end - begin):
+    if seconds < LEAST_SECONDS or seconds < case.tuned(LEAST_SHARE) * (end - begin):
         return None
     slower = _slower(case, times, bad, begin, end)
     if slower is not None and slower < SLOWER:
@@ -155,4 +160,4 @@ def _verdict(
     )
 
 
-RULE = Rule(id="swap_thrash", judge=judge)
+RULE = Rule(id="swap_thrash", judge=judge, options=(LEAST_SHARE,))

@@ -16,6 +16,7 @@ import itertools
 
 from tb_health_plugin.diagnosis.case import Case, Training, finite
 from tb_health_plugin.diagnosis.learning import main_training
+from tb_health_plugin.diagnosis.option import Option
 from tb_health_plugin.diagnosis.rule import Rule
 from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Verdict
 
@@ -24,7 +25,11 @@ LEAST_EPOCHS = 6
 LEAST_STEPS = 60
 # Share of all that was gained that came in the last third of the epochs. A loss that
 # falls in a straight line gains a third there, one that levels off next to nothing.
-LATE_GAIN = 0.2
+LATE_GAIN = Option(
+    "late_gain",
+    0.2,
+    "Part of the whole fall of the loss that came in the last third of the epochs.",
+)
 # A loss that fell by less than this in all has arrived, or never went.
 LEAST_FALL = 0.05
 
@@ -33,11 +38,12 @@ def judge(case: Case) -> Verdict | None:
     training = main_training(case)
     if training is None or not _went_to_its_end(training):
         return None
+    late_gain = case.tuned(LATE_GAIN)
     gain = _late_gain(training, "loss")
-    if gain is None or gain < LATE_GAIN:
+    if gain is None or gain < late_gain:
         return None
     unseen = _late_gain(training, "val_loss")
-    if "val_loss" in training.metric_names and (unseen is None or unseen < LATE_GAIN):
+    if "val_loss" in training.metric_names and (unseen is None or unseen < late_gain):
         return None
     losses = finite(training.metric("loss"))
     epochs, last = len(losses), training.epochs[-1]
@@ -95,4 +101,4 @@ def _late_gain(training: Training, name: str) -> float | None:
     return (late[0] - late[-1]) / total
 
 
-RULE = Rule(id="undertrained", judge=judge)
+RULE = Rule(id="undertrained", judge=judge, options=(LATE_GAIN,))

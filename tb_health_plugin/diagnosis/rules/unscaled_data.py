@@ -27,18 +27,27 @@ from tb_health_plugin.diagnosis.learning import (
     learning_of,
     main_training,
 )
+from tb_health_plugin.diagnosis.option import Option
 from tb_health_plugin.diagnosis.rule import Rule
 from tb_health_plugin.diagnosis.verdict import Confidence, Evidence, Fix, Verdict
 
 # Pixels from 0 to 255 have a spread of 50 to 80. Scaled data has one of about 1.
-LARGE_INPUT = 20.0
+LARGE_INPUT = Option(
+    "large_input",
+    20.0,
+    "Mean or spread of an input from which on it is too large to train well.",
+)
 # Beside features that are a thousand times larger, one is not heard.
 UNEQUAL = 1_000.0
 LARGE_FEATURE = 10.0
 # Too small to tell from the noise of the first weights.
 TINY_INPUT = 1e-3
 # An output starts at about 0 and moves by about a learning rate per step.
-LARGE_TARGET = 100.0
+LARGE_TARGET = Option(
+    "large_target",
+    100.0,
+    "Mean or spread of a target from which on it is too large to train well.",
+)
 # The loss grew by this factor before it became NaN: it was driven, not struck.
 GREW = 10.0
 # Beyond 0 and 1 by more than rounding.
@@ -87,13 +96,13 @@ def judge(case: Case) -> Verdict | None:
     if not _is_bad(training, learned):
         return None
     if target is not None and head is not None and head.kind in REGRESSIONS:
-        words = _large_target(target, learned)
+        words = _large_target(target, learned, case.tuned(LARGE_TARGET))
         if words:
             return _verdict(case, training, learned, target, words, "targets")
     if _scales_itself(training):
         return None
     for tensor in inputs_of(training):
-        words = _wrong_input(tensor)
+        words = _wrong_input(tensor, case.tuned(LARGE_INPUT))
         if words:
             return _verdict(case, training, learned, tensor, words, "features")
     return None
@@ -118,11 +127,11 @@ def _scales_itself(training: Training) -> bool:
     return any(layer.kind in _SCALING for layer in first)
 
 
-def _wrong_input(tensor: Tensor) -> str | None:
+def _wrong_input(tensor: Tensor, large: float) -> str | None:
     """What is wrong with the scale of an input, as the end of a sentence."""
     scale = max(abs(tensor.mean), tensor.std)
     widest, narrowest = tensor.highest_feature_std, tensor.lowest_feature_std
-    if scale >= LARGE_INPUT:
+    if scale >= large:
         return (
             f"run from {tensor.minimum:.4g} to {tensor.maximum:.4g} "
             f"(mean {tensor.mean:.3g}, spread {tensor.std:.3g})"
@@ -135,8 +144,8 @@ def _wrong_input(tensor: Tensor) -> str | None:
     return None
 
 
-def _large_target(target: Tensor, learned: Learning) -> str | None:
-    if max(abs(target.mean), target.std) < LARGE_TARGET or learned.state == "yes":
+def _large_target(target: Tensor, learned: Learning, large: float) -> str | None:
+    if max(abs(target.mean), target.std) < large or learned.state == "yes":
         return None
     return (
         f"run from {target.minimum:.4g} to {target.maximum:.4g} "
@@ -251,4 +260,4 @@ def _pixels(name: str) -> Fix:
     )
 
 
-RULE = Rule(id="unscaled_data", judge=judge)
+RULE = Rule(id="unscaled_data", judge=judge, options=(LARGE_INPUT, LARGE_TARGET))

@@ -24,13 +24,18 @@ from tb_health_plugin.diagnosis.case import Case, Training
 from tb_health_plugin.diagnosis.figures import names, short, times
 from tb_health_plugin.diagnosis.inspections import SeenLayer, SeenVariable, middle
 from tb_health_plugin.diagnosis.learning import main_training
+from tb_health_plugin.diagnosis.option import Option
 from tb_health_plugin.diagnosis.rule import Outcome, Rule
 from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Moment, Verdict
 
 # Untrained networks that can learn stay within a factor of 100 between their layers,
 # also if they never learn. Five layers of sigmoids begin at a thousandth, eight at a
 # millionth.
-FADED = 3e-3
+FADED = Option(
+    "faded",
+    3e-3,
+    "Gradient of a layer beside the largest one, below which it has faded.",
+)
 SURELY_FADED = 1e-4
 
 # With fewer layers gradients have no way to fade.
@@ -59,7 +64,7 @@ def judge(case: Case) -> Outcome:
     if not training.inspections:
         return _by_settings(case, training) or inspections.GRADIENTS_NOT_MEASURED
     seen = inspections.looks(training)
-    faded = _faded(inspections.kernels(training, seen))
+    faded = _faded(inspections.kernels(training, seen), case.tuned(FADED))
     saturated = [one for one in inspections.layers(training, seen) if _saturated(one)]
     if not faded and not saturated:
         return None
@@ -98,7 +103,9 @@ def _by_settings(case: Case, training: Training) -> Verdict | None:
     )
 
 
-def _faded(kernels: list[SeenVariable]) -> list[tuple[SeenVariable, float]]:
+def _faded(
+    kernels: list[SeenVariable], limit: float
+) -> list[tuple[SeenVariable, float]]:
     """Kernels whose gradients are usually tiny beside the largest, with the share."""
     if len(kernels) < LEAST_KERNELS:
         return []
@@ -114,7 +121,7 @@ def _faded(kernels: list[SeenVariable]) -> list[tuple[SeenVariable, float]]:
         ]
         share = middle(shares)
         # Exactly 0 is another disease.
-        if share is not None and 0 < share <= FADED:
+        if share is not None and 0 < share <= limit:
             found.append((one, share))
     return found if len(found) * LEAST_KERNELS >= len(kernels) else []
 
@@ -217,4 +224,4 @@ def _fixes(training: Training, layers: list[str], detail: str) -> tuple[Fix, ...
     return tuple(fixes)
 
 
-RULE = Rule(id="vanishing_gradients", judge=judge)
+RULE = Rule(id="vanishing_gradients", judge=judge, options=(FADED,))

@@ -28,6 +28,7 @@ def watch(
     gradients: bool = False,
     period_seconds: float = PERIOD_SECONDS,
     watcher: bool = True,
+    rules: Mapping[str, Any] | None = None,
 ) -> "Watch":
     """Records the health of a hand-written training loop.
 
@@ -52,14 +53,19 @@ def watch(
         period_seconds: Time between two samples of memory and progress.
         watcher: Start a small process that watches from outside, so that a kill, a
             crash or a hang is seen too. It ends with the program.
+        rules: Silences rules or tunes their numbers for this run, as in
+            `{"overfitting": "off", "input_bound.warning_share": 0.8}`. `tb-health
+            explain` lists rules, `tb-health explain input_bound` its numbers.
 
     Raises:
-        ValueError: `logdir` cannot be used; the message says why. After that, nothing
-            of ours ever raises into the training.
+        ValueError: `logdir` or `rules` cannot be used; the message says why. After
+            that, nothing of ours ever raises into the training.
     """
     if not period_seconds > 0:
         raise ValueError(f"period_seconds={period_seconds!r} must be a number above 0")
-    attempt = attempt_for(logdir, period_seconds=period_seconds, watcher=watcher)
+    attempt = attempt_for(
+        logdir, period_seconds=period_seconds, watcher=watcher, rules=rules
+    )
     models = _named(model, "model")
     optimizers = _named(optimizer, "optimizer")
     if not optimizers:
