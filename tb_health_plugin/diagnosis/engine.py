@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from tb_health_plugin.diagnosis import story
@@ -11,6 +12,7 @@ from tb_health_plugin.diagnosis.pace import Team
 from tb_health_plugin.diagnosis.rule import Rule
 from tb_health_plugin.diagnosis.rules import all_rules
 from tb_health_plugin.diagnosis.verdict import NotMeasured, Story, Verdict
+from tb_health_plugin.reading.digest import bounded
 from tb_health_plugin.reading.liveness import Life
 from tb_health_plugin.reading.run_history import Attempt
 
@@ -42,6 +44,33 @@ def judge(
         reader: What whoever reads wants of rules, in the checked form of
             `events/rule_choices.py`. It comes after what the run itself asked for.
     """
+    return conclude(ask(bounded(attempt), life, rules, team=team, reader=reader))
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the rules said of a run, before it is put in order.
+
+    Attributes:
+        told: How it stands or ended.
+        found: What rules found, in no order.
+        missing: What they missed.
+    """
+
+    told: Story
+    found: tuple[Verdict, ...]
+    missing: tuple[NotMeasured, ...]
+
+
+def ask(
+    attempt: Attempt,
+    life: Life,
+    rules: Sequence[Rule] | None = None,
+    *,
+    team: Team | None = None,
+    reader: Mapping[str, str] = MappingProxyType({}),
+) -> Asked:
+    """Asks every rule that was not silenced; see `judge`."""
     told = story.tell(attempt, life)
     rules = all_rules() if rules is None else rules
     chosen = choices(attempt, rules, reader)
@@ -55,14 +84,19 @@ def judge(
             missing.append(outcome)
         elif outcome is not None:
             found.append(outcome)
-    end = told.verdict
+    return Asked(told, tuple(found), tuple(dict.fromkeys(missing)))
+
+
+def conclude(asked: Asked) -> Story:
+    """One root cause, its consequences under it."""
+    told, found, end = asked.told, list(asked.found), asked.told.verdict
     if end is not None:
         # A rule that names the same cause knows more of it than the end does.
         same = [one for one in found if one.id == end.id]
         if not same:
             found.append(dataclasses.replace(end, chip=end.chip or told.chip))
     ranked = _rank(_with_causes(found), end)
-    return _retold(told, ranked, tuple(dict.fromkeys(missing)))
+    return _retold(told, ranked, asked.missing)
 
 
 def _ask(rule: Rule, case: Case) -> Verdict | NotMeasured | None:

@@ -112,40 +112,39 @@ def variables(
     training: Training, seen: Sequence[facts.Inspected]
 ) -> list[SeenVariable]:
     """The variables that are meant to train, in the order of the model."""
-    result = []
-    for index, variable in enumerate(training.started.variables):
-        if variable.trainable is False:
-            continue
-        result.append(
-            SeenVariable(
-                variable=variable,
-                steps=tuple(look.step for look in seen),
-                has_gradient=_column(index, [look.has_gradient for look in seen]),
-                gradients=_column(index, [look.gradient_norms for look in seen]),
-                nonfinite=_column(index, [look.gradient_nonfinite for look in seen]),
-                zeros=_column(index, [look.gradient_zero_fractions for look in seen]),
-                weights=_column(index, [look.weight_norms for look in seen]),
-                updates=_column(index, [look.update_norms for look in seen]),
-            )
-        )
-    return result
+    named = training.started.variables
+    steps = tuple(look.step for look in seen)
+    columns = zip(
+        _columns(len(named), [look.has_gradient for look in seen]),
+        _columns(len(named), [look.gradient_norms for look in seen]),
+        _columns(len(named), [look.gradient_nonfinite for look in seen]),
+        _columns(len(named), [look.gradient_zero_fractions for look in seen]),
+        _columns(len(named), [look.weight_norms for look in seen]),
+        _columns(len(named), [look.update_norms for look in seen]),
+        strict=True,
+    )
+    return [
+        SeenVariable(variable, steps, *column)
+        for variable, column in zip(named, columns, strict=True)
+        if variable.trainable is not False
+    ]
 
 
 def layers(training: Training, seen: Sequence[facts.Inspected]) -> list[SeenLayer]:
     """The layers in the order of the model."""
+    named = training.started.layers
+    steps = tuple(look.step for look in seen)
+    columns = zip(
+        _columns(len(named), [look.output_dead_fractions for look in seen]),
+        _columns(len(named), [look.output_saturated_fractions for look in seen]),
+        _columns(len(named), [look.output_stds for look in seen]),
+        _columns(len(named), [look.output_minimums for look in seen]),
+        _columns(len(named), [look.output_maximums for look in seen]),
+        strict=True,
+    )
     return [
-        SeenLayer(
-            layer=layer,
-            steps=tuple(look.step for look in seen),
-            dead=_column(index, [look.output_dead_fractions for look in seen]),
-            saturated=_column(
-                index, [look.output_saturated_fractions for look in seen]
-            ),
-            stds=_column(index, [look.output_stds for look in seen]),
-            lowest=_column(index, [look.output_minimums for look in seen]),
-            highest=_column(index, [look.output_maximums for look in seen]),
-        )
-        for index, layer in enumerate(training.started.layers)
+        SeenLayer(layer, steps, *column)
+        for layer, column in zip(named, columns, strict=True)
     ]
 
 
@@ -172,5 +171,11 @@ def layer_named(training: Training, name: str | None) -> facts.Layer | None:
     return None
 
 
-def _column(index: int, rows: Iterable[Sequence[float]]) -> tuple[float, ...]:
-    return tuple(row[index] if index < len(row) else math.nan for row in rows)
+def _columns(count: int, rows: Sequence[Sequence[float]]) -> list[tuple[float, ...]]:
+    """What the looks say of each of `count` things; NaN where one says nothing."""
+    if not rows:
+        return [()] * count
+    if min(map(len, rows)) >= count:
+        return list(zip(*rows, strict=False))[:count]
+    missing = (math.nan,) * count
+    return list(zip(*((*row, *missing)[:count] for row in rows), strict=True))

@@ -30,6 +30,19 @@ class Attempt:
     def add(self, fact: facts.Fact) -> None:
         self._by_kind.setdefault(type(fact), []).append(fact)
 
+    def add_all(self, kind: type[F], found: Iterable[F]) -> None:
+        """Adds facts of one kind, in the order they were written."""
+        self._by_kind.setdefault(kind, []).extend(found)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """How many facts and samples there are; nothing else ever changes."""
+        return sum(map(len, self._by_kind.values())), len(self.samples)
+
+    def kinds(self) -> tuple[type[facts.Fact], ...]:
+        """Every kind of fact there is, in the order they first came."""
+        return tuple(self._by_kind)
+
     def all(self, kind: type[F]) -> Sequence[F]:
         """All facts of `kind` in the order they were written."""
         return self._by_kind.get(kind, [])  # type: ignore[return-value]

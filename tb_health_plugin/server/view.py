@@ -3,11 +3,12 @@
 import dataclasses
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tb_health_plugin.diagnosis.engine import judge
+from tb_health_plugin.diagnosis.live import LiveJudge
 from tb_health_plugin.diagnosis.plain import tell_plain
 from tb_health_plugin.diagnosis.together import StartStory, judge_run
 from tb_health_plugin.diagnosis.verdict import Story
@@ -15,6 +16,7 @@ from tb_health_plugin.reading import from_data_provider
 from tb_health_plugin.reading.library import Library, Run
 from tb_health_plugin.reading.liveness import life_of
 from tb_health_plugin.reading.provider_scalars import ProviderScalars
+from tb_health_plugin.reading.run_history import Attempt
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,9 @@ class View:
         # Two starts of TensorBoard must not share an ETag.
         self._birth = f"{clock():.6f}"
         self._changes = 0
+        self._judges: weakref.WeakKeyDictionary[Attempt, LiveJudge] = (
+            weakref.WeakKeyDictionary()
+        )
 
     @property
     def version(self) -> str:
@@ -132,7 +137,7 @@ class View:
             return told
         starts = judge_run(
             run.history,
-            lambda attempt, team: judge(
+            lambda attempt, team: self._judges.setdefault(attempt, LiveJudge()).look(
                 attempt, lives[id(attempt)], team=team, reader=run.history.rules
             ),
         )
