@@ -129,7 +129,7 @@ def _never(case: Case, training: Training) -> Verdict | None:
         id="checkpoint_failure",
         detail="monitor" if metric else "never_saved",
         severity="warning",
-        confidence="proven" if metric else "likely",
+        confidence="proven" if metric and _took_no_time(training) else "likely",
         headline="ModelCheckpoint never saved anything in this training",
         because=(
             f'It waits for the metric "{metric[1]}", which does not exist.'
@@ -143,6 +143,12 @@ def _never(case: Case, training: Training) -> Verdict | None:
         fixes=(_monitor_fix(training),),
         chip="Nothing saved",
     )
+
+
+def _took_no_time(training: Training) -> bool:
+    """Saving was timed, and there was none: not that its record is lost."""
+    known = [s.save_seconds for s in training.spent if s.save_seconds is not None]
+    return bool(known) and not any(known)
 
 
 def _monitor_fix(training: Training) -> Fix:
