@@ -94,7 +94,7 @@ def show(answer: Answer, console: Console) -> None:
     section(console, "How we know", _evidence(verdict))
     section(console, "What to do", _fixes(verdict))
     console.print()
-    console.print(Text(f"More of it: tb-health explain {verdict['id']}", style="dim"))
+    console.print(Text(f"More: tb-health explain {verdict['id']}", style="dim"))
     others = [one for one in answer["findings"] if one["id"] != verdict["id"]]
     section(console, "Also found", [f"{o['headline']} ({o['id']})" for o in others])
     section(console, "Workers", _workers(answer["workers"]))
