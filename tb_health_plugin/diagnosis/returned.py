@@ -15,6 +15,8 @@ BELONGS_SECONDS = 60.0
 # Below this nothing can be judged: not even one warm-up is over.
 TOO_SHORT_STEPS = 10
 
+# These stop within an epoch, also in the last one.
+_AT_ANY_TIME = ("TerminateOnNaN", stops.OURS)
 # What a program may do on purpose and go on.
 _WANTED = ("KeyboardInterrupt", "SystemExit")
 # The work is lost if this strikes before anything was saved.
@@ -72,7 +74,7 @@ def _plain(attempt: Attempt, ended: facts.TrainingEnded) -> Story:
     done = ended.epochs_done or 0
     at = f"step {attempt.last_step:,}"
     stop = stops.last_stop(attempt, begun)
-    if stop is not None and (done < planned or stop.callback == "TerminateOnNaN"):
+    if stop is not None and (done < planned or stop.callback in _AT_ANY_TIME):
         return stops.story(attempt, stop, done, planned)
     if done < planned:
         return Story(

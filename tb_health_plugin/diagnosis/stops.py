@@ -6,6 +6,9 @@ from tb_health_plugin.diagnosis.verdict import Evidence, Moment, Story, Verdict
 from tb_health_plugin.events import facts
 from tb_health_plugin.reading.run_history import Attempt
 
+# The class of our own callback, as the record names it.
+OURS = "HealthCallback"
+
 
 def last_stop(
     attempt: Attempt, begun: facts.TrainingStarted
@@ -36,6 +39,8 @@ def story(
     at = f"step {attempt.last_step:,}"
     if stop.callback == "TerminateOnNaN":
         return _on_nan(attempt, stop)
+    if stop.callback == OURS:
+        return _as_asked(stop, at)
     if stop.callback == "EarlyStopping" and stop.is_keras is not False:
         return Story(
             state="ended_early",
@@ -48,6 +53,18 @@ def story(
         chip="Stopped early",
         severity="info",
         headline=f"Stopped by {who(stop)} after {done:,} of {planned:,} epochs",
+    )
+
+
+def _as_asked(stop: facts.StopRequested, at: str) -> Story:
+    """We stopped it ourselves, because the user had asked for that."""
+    found = stop.settings.get("stopped_for", "")
+    why = f" for {found!r}" if found else ""
+    return Story(
+        state="ended_early",
+        chip="Stopped as asked",
+        severity="info",
+        headline=f"Stopped by Training Health at {at}{why}, as stop_on asked",
     )
 
 

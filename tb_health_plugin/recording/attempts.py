@@ -3,7 +3,7 @@
 import os
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -67,6 +67,7 @@ class Attempt:
         trainings: Trainings begun so far.
         open: Those that have begun and not ended.
         left_by: The exception that left the last training, if one did.
+        hearing: Who wants to hear what is found, by the command that hears it too.
     """
 
     def __init__(self, logdir: Path, period_seconds: float, watcher: bool) -> None:
@@ -81,6 +82,7 @@ class Attempt:
         self.trainings = 0
         self.open: list[OpenTraining] = []
         self.left_by: LeftBy | None = None
+        self.hearing: dict[tuple[str, ...], list[Callable[..., None]]] = {}
         self._ears = Ears(self.recorder, self.guard)
         self._ears.begin()
         on_process_end(self._ended)

@@ -6,7 +6,7 @@ import math
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,7 @@ from tb_health_plugin.recording.fitting.fit_watch import FitWatch
 from tb_health_plugin.recording.fitting.losses import Losses, tells_running_mean
 from tb_health_plugin.recording.fitting.model_facts import describe, describe_model
 from tb_health_plugin.recording.own_summary import summary_of
+from tb_health_plugin.recording.reactions import Listener, Reactions
 from tb_health_plugin.recording.recorder import PERIOD_SECONDS
 from tb_health_plugin.writing.phases import Phase
 
@@ -55,10 +56,15 @@ class HealthCallback(keras.callbacks.Callback):
         rules: Silences rules or tunes their numbers for this run, as in
             `{"overfitting": "off", "input_bound.warning_share": 0.8}`. `tb-health
             explain` lists rules, `tb-health explain input_bound` its numbers.
+        stop_on: Stop the training when one of these is found: "nan" for a loss that is
+            no number, ids of verdicts, or families of them. See docs/reactions.md.
+        save_before_stop: Save the model there before it is stopped so.
+        on_finding: Called with a dict for each finding that opens, changes or closes;
+            or a command as a list of words, which gets the same as JSON.
 
     Raises:
-        ValueError: `logdir` or `rules` cannot be used; the message says why. After
-            that, nothing of ours ever raises into the training.
+        ValueError: One of these cannot be used; the message says why. After that,
+            nothing of ours ever raises into the training.
     """
 
     # Keras may call us from a thread of its own, so that a step never waits.
@@ -71,12 +77,16 @@ class HealthCallback(keras.callbacks.Callback):
         period_seconds: float = PERIOD_SECONDS,
         watcher: bool = True,
         rules: Mapping[str, Any] | None = None,
+        stop_on: Sequence[str] = (),
+        save_before_stop: "str | os.PathLike[str] | None" = None,
+        on_finding: "Listener | Sequence[str] | None" = None,
     ) -> None:
         super().__init__()
         if not period_seconds > 0:
             raise ValueError(
                 f"period_seconds={period_seconds!r} must be a number above 0"
             )
+        self._reactions = Reactions(stop_on, save_before_stop, on_finding)
         self._attempt = attempt_for(
             logdir, period_seconds=period_seconds, watcher=watcher, rules=rules
         )
@@ -85,6 +95,9 @@ class HealthCallback(keras.callbacks.Callback):
             "period_seconds": period_seconds,
             "watcher": watcher,
             "rules": rules,
+            "stop_on": stop_on,
+            "save_before_stop": save_before_stop,
+            "on_finding": on_finding,
         }
         self._watch: FitWatch | None = None
         self._epoch: _Epoch | None = None
@@ -113,6 +126,7 @@ class HealthCallback(keras.callbacks.Callback):
             self._attempt, self.model, self._params(), frame, at_return=self._finish
         )
         self._watch.begin()
+        self._reactions.begin(self._attempt)
 
     @_safely
     def on_epoch_begin(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:
@@ -145,6 +159,8 @@ class HealthCallback(keras.callbacks.Callback):
         if self._half_known is not None and batch > 0:
             self._tell_start_again(self._half_known)
         # The first two steps of a training may trace and compile.
+        if self._reactions.stop_for is not None:
+            self._stop()
         is_young = recorder.progress.step < self._first_step + _STEPS_TO_COMPILE
         recorder.enter(Phase.STARTING if is_young else Phase.TRAINING)
 
@@ -203,7 +219,15 @@ class HealthCallback(keras.callbacks.Callback):
         if self._watch is None or not self._watch.sees_return:
             self._finish()
 
+    def _stop(self) -> None:
+        """Does what the user asked for; the public flag ends the training."""
+        reason = self._reactions.carry_out(self.model, self._attempt.guard)
+        # Goes into the record with the stop, like any plain setting of a callback.
+        self.stopped_for = reason
+        self.model.stop_training = True
+
     def _finish(self) -> None:
+        self._reactions.end(self._attempt)
         self._returned()
         # Also when a hook failed before: nothing of ours stays in the model.
         watch, self._watch = self._watch, None
@@ -287,6 +311,7 @@ class HealthCallback(keras.callbacks.Callback):
         fit = self._watch.fit
         if fit.nonfinite_at is None and not math.isfinite(loss):
             fit.nonfinite_at = self._epoch.first_step + batch
+            self._reactions.saw_nan()
 
     def _steps_of_epoch(self, done: int) -> None:
         # Calls may come out of order from threads of Keras: steps only go up.

@@ -59,6 +59,7 @@ class Recorder:
 
     Attributes:
         progress: Where the training stands; `publish` makes it known.
+        directory: See above.
     """
 
     def __init__(
@@ -80,6 +81,7 @@ class Recorder:
             phase=Phase.NOT_TRAINING,
             beats=0,
         )
+        self.directory = directory
         self._live = True
         self._period_seconds = period_seconds
         self._box = BlackBox(make_file())

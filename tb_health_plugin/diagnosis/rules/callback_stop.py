@@ -48,11 +48,14 @@ LEAST_EPOCHS = 3
 LEAST_FIRST_EPOCHS = 4
 LONGEST_HEADLINE = 100
 
+# These stop a run for what it was told to stop for.
+_WANTED = ("TerminateOnNaN", "HealthCallback")
+
 
 def judge(case: Case) -> Verdict | None:
     for training in reversed(case.trainings):
         for stop in reversed(training.stops):
-            if not _cost_epochs(training) or stop.callback == "TerminateOnNaN":
+            if not _cost_epochs(training) or stop.callback in _WANTED:
                 continue
             found = _judge(case, training, stop)
             if found is not None:
