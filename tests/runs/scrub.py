@@ -99,7 +99,7 @@ def _mapped(value: Any, text: Callable[[str], str]) -> Any:
     return value
 
 
-def scrub(source: Attempt, directory: Path) -> None:
+def scrub(source: Attempt, directory: Path, most_rows: int = MOST_ROWS) -> None:
     """Writes `source` again below `directory`, as the recorder would have."""
     directory.mkdir(parents=True)
     scrubber = Scrubber(source.start)
@@ -111,10 +111,12 @@ def scrub(source: Attempt, directory: Path) -> None:
     count = len(source.samples)
     if not count:
         return
-    every = -(-count // MOST_ROWS)
+    every = -(-count // most_rows)
     # The last rows are those that tell of the end.
     rows = sorted({*range(0, count, every), *range(max(0, count - 5), count)})
-    columns = [name for name in source.samples.names if name != TIME]
+    # What was never measured reads the same if it is not there.
+    names = (name for name in source.samples.names if name != TIME)
+    columns = [name for name in names if source.samples.has(name)]
     samples = SampleFile(
         directory / str(FileName("samples", 0)),
         columns,
@@ -141,10 +143,12 @@ def main() -> int:
     parser.add_argument("target", type=Path)
     parser.add_argument("verdict", help="the true one, a word of the vocabulary")
     parser.add_argument("--healthy", action="store_true", help="nothing is wrong in it")
+    parser.add_argument("--rows", type=int, default=MOST_ROWS, help="keep so many")
     options = parser.parse_args()
     before = find_run(options.source)
     assert before.latest is not None
-    scrub(before.latest, options.target / HEALTH_DIRECTORY / "recorded")
+    target = options.target / HEALTH_DIRECTORY / "recorded"
+    scrub(before.latest, target, options.rows)
     after = told(find_run(options.target))
     size = sum(p.stat().st_size for p in options.target.rglob("*") if p.is_file())
     wrong = _wrong(options.verdict, told(before), after, size)

@@ -1,4 +1,4 @@
-"""From NVIDIA's library to the tab's GPU lane, by way of a real watcher."""
+"""GPUs of a stand-in, as a real watcher sees them."""
 
 import os
 import subprocess
@@ -9,9 +9,7 @@ import pytest
 
 from demo.tensorboard_server import wait_until
 from tb_health_plugin.events import facts
-from tb_health_plugin.reading.run_history import RunHistory
-from tb_health_plugin.server.lanes import drawn_lanes
-from tests.nvml import GIB, StandIn, build
+from tests.nvml import StandIn, build
 from tests.watching.conftest import ROOT, command, read, wait_for_end
 
 pytestmark = pytest.mark.live
@@ -55,25 +53,6 @@ def samples(logdir: Path) -> int:
     except ValueError:
         # The directory is there and the attempt in it is not yet.
         return 0
-
-
-def test_what_the_card_says_is_in_the_lane(train, nvml: StandIn):
-    logdir = train()
-    before = samples(logdir)
-    nvml.says(gpu0_busy=12, gpu0_xids="79")
-    wait_until(lambda: samples(logdir) > before + 3)
-
-    attempt = read(logdir)
-    busy = attempt.samples.column("gpu0_busy_fraction")
-    assert busy[0] == pytest.approx(0.93)
-    assert busy[-1] == pytest.approx(0.12)
-    assert 79.0 in attempt.samples.column("gpu0_xid")
-    assert attempt.start.settings["gpu.0.name"] == "NVIDIA A100-SXM4-40GB"
-    lanes = drawn_lanes(RunHistory("run", [attempt]))
-    assert lanes["gpu"].columns == ["gpu0_busy_fraction"]
-    assert lanes["gpu_memory"].columns == ["gpu0_memory_used_bytes"]
-    (limit,) = lanes["gpu_memory"].lane.limits(lanes["gpu_memory"].table)
-    assert (limit.value, limit.label) == (40.0 * GIB, "all 40.0 GiB")
 
 
 def test_a_driver_that_hangs_stops_nothing_else(train, nvml: StandIn):

@@ -226,10 +226,10 @@ def _fixes(
         first = found[0]
         who = first.name or "the other process"
         ending = Fix(
-            title=f"End {who} (process {first.pid}), or use another GPU",
+            title=f"Wait for {who} (process {first.pid}), or use another GPU",
             why=f"It held {size(first.memory_bytes or 0.0)}; without it the step would "
-            "have fitted.",
-            code=f"kill {first.pid}  # or: CUDA_VISIBLE_DEVICES=1 python train.py",
+            "have fitted. If it was left behind, end it.",
+            code=f"ps -fp {first.pid}",
         )
         return (ending, *([fitting] if fitting else []), *rest)
     if detail == "fragmented":
