@@ -64,6 +64,60 @@ def fewer_batches(early: Member, members: list[Member]) -> Story:
     )
 
 
+def in_another_phase(members: list[Member]) -> tuple[Member, Story] | None:
+    """Some validate while others train: each waits for a step the others never do."""
+    phases = {one.name: _phase(one) for one in members if one.is_victim}
+    validate = [name for name, phase in phases.items() if phase == "validation"]
+    train = [name for name, phase in phases.items() if phase == "training"]
+    if not validate or not train:
+        return None
+    fewer = min((validate, train), key=len)
+    root = next(one for one in members if one.name == fewer[0])
+    other = next(
+        o for o in members if o.name in (train if fewer is validate else validate)
+    )
+    failure = root.failure
+    assert failure is not None
+    does = {"validation": "validates", "training": "trains"}
+    verdict = dataclasses.replace(
+        failure,
+        detail="out_of_step",
+        confidence="likely",
+        headline=f"{root.title} {does[phases[root.name]]} while {other.name} "
+        f"{does[phases[other.name]]}: each waits for the other",
+        because="Workers in step must do the same at the same time. Their records say "
+        "that they stand still in different phases.",
+        place={**failure.place, "worker": root.name},
+        evidence=tuple(
+            Evidence(
+                text=f"{one.title} stands still since step {one.attempt.last_step:,}, "
+                f"in {phases[one.name]}.",
+                at=one.failure.cause_at,
+            )
+            for one in (root, other)
+            if one.failure
+        ),
+        fixes=(_SAME_STEPS,),
+        chip="Out of step",
+    )
+    found = [one for one in root.story.findings if one.id != "peer_lost"]
+    story = dataclasses.replace(
+        root.story,
+        chip=verdict.chip,
+        headline=verdict.headline,
+        verdict=verdict,
+        findings=(verdict, *found),
+    )
+    return root, story
+
+
+def _phase(one: Member) -> str:
+    """What it was doing when it stopped getting on; empty if that is not on record."""
+    stall = one.attempt.last(facts.Stalled)
+    phase = (stall.phase or "") if stall else ""
+    return "validation" if phase.startswith("validation") else phase
+
+
 def lost_each_other(members: list[Member]) -> Story | None:
     """One blames another one that blames it, too, or nobody; neither had failed."""
     victims = {

@@ -15,6 +15,7 @@ from tb_health_plugin.diagnosis.first_failure import (
 from tb_health_plugin.diagnosis.lost_worker import (
     fewer_batches,
     host_gone,
+    in_another_phase,
     lost_each_other,
 )
 from tb_health_plugin.diagnosis.pace import Team, paces
@@ -106,7 +107,9 @@ def judge_start(start: Start, judge: Judge, before: Start | None = None) -> Star
 def _together(members: list[Member], start: Start) -> StartStory:
     root = root_of(members)
     early = ended_early(members) if root is None else None
-    apart = lost_each_other(members) if root is None and early is None else None
+    blamed = root or early
+    phases = in_another_phase(members) if blamed is None else None
+    apart = lost_each_other(members) if blamed is None and phases is None else None
     story: Story
     if root is not None:
         told = parts(members, root)
@@ -114,14 +117,17 @@ def _together(members: list[Member], start: Start) -> StartStory:
     elif early is not None:
         told = {**_victims(members), early.name: "root"}
         root, story = early, fewer_batches(early, members)
+    elif phases is not None:
+        root, story = phases
+        told = {**_victims(members), root.name: "root"}
     elif apart is not None:
         told, root, story = _victims(members), members[0], apart
     else:
         told = _victims(members)
         root = _speaker(members)
         story = _named(root, members)
-        blamed = story.verdict.place.get("worker") if story.verdict else None
-        if blamed == root.name:
+        named = story.verdict.place.get("worker") if story.verdict else None
+        if named == root.name:
             told[root.name] = "root"
     workers = (
         *(

@@ -15,6 +15,8 @@ from tb_health_plugin.server.view import View
 MOST_BUCKETS = 400
 # As many rows as a page can show; neighbours share a row, and the worst of them counts.
 MOST_ROWS = 100
+# A cell covers so many samples at least.
+SAMPLES_PER_CELL = 2
 # Which of several workers in one row gives the row its part.
 _PARTS = ("root", "same", "consequence", "no record", "fine")
 
@@ -91,14 +93,20 @@ def _row(
 
 def _edges(workers: Sequence[WorkerStory], buckets: int) -> Array:
     """From the first to the last moment of all, by the clock of the first worker."""
-    begins, ends = [], []
+    begins, ends, periods = [], [], []
     for one in workers:
         ahead = one.clock_ahead_seconds or 0.0
         if one.attempt is not None and one.attempt.started_at is not None:
             begins.append(one.attempt.started_at - ahead)
             ends.append(_until(one.attempt) - ahead)
+            periods.append(one.attempt.period_seconds)
     begin, end = min(begins, default=0.0), max(ends, default=1.0)
-    return np.linspace(begin, max(end, begin + 1.0), buckets + 1)
+    end = max(end, begin + 1.0)
+    # A stretch without a sample would look as if nothing had gone on in it.
+    shortest = SAMPLES_PER_CELL * max(periods, default=0.0)
+    if shortest > 0:
+        buckets = max(1, min(buckets, int((end - begin) / shortest)))
+    return np.linspace(begin, end, buckets + 1)
 
 
 def _until(attempt: Attempt) -> float:

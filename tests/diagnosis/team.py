@@ -108,18 +108,28 @@ def finished(at: float, step: int) -> facts.TrainingEnded:
     )
 
 
-def stopped(since: float, step: int) -> facts.Stalled:
+def stopped(since: float, step: int, **more: str) -> facts.Stalled:
+    fields = {
+        "phase": "training",
+        "waits_for": "stopped",
+        "because": "A signal stopped it: the kernel does not run it.",
+        **more,
+    }
     return facts.Stalled(
         wall_time=since + 12,
         step=step,
         since=since,
         silent_seconds=12.0,
         usual_seconds=0.5,
-        phase="training",
-        waits_for="stopped",
-        because="A signal stopped it (SIGSTOP, or Ctrl-Z): the kernel does not run it.",
         cpu_fraction=0.0,
+        **fields,
     )
+
+
+def waits(phase: str) -> facts.Stalled:
+    """Stands still from the middle on, and nobody sees what it waits for."""
+    because = "It does nothing, and its stack does not say why."
+    return stopped(BEGAN + 59, 118, phase=phase, waits_for="unknown", because=because)
 
 
 def story(*workers: Attempt, alive: Sequence[int] = ()) -> StartStory:

@@ -15,6 +15,7 @@ from tests.diagnosis.team import (
     stopped,
     story,
     table,
+    waits,
     worker,
 )
 
@@ -146,6 +147,28 @@ class TestLost:
             "Worker 1 was done after step 90; the others had more to do"
         )
         assert table(told) == {"worker 0": "consequence", "worker 1": "root"}
+
+    def test_one_that_validates_while_the_others_train(self):
+        told = story(
+            worker(0, waits("training"), size=3),
+            worker(1, waits("validation"), size=3),
+            worker(2, waits("training"), size=3),
+            alive=[0, 1, 2],
+        )
+
+        verdict = told.story.verdict
+        assert (verdict.id, verdict.detail) == ("peer_lost", "out_of_step")
+        assert told.story.headline == (
+            "Worker 1 validates while worker 0 trains: each waits for the other"
+        )
+        assert table(told)["worker 1"] == "root"
+
+    def test_workers_that_wait_in_the_same_phase_are_not_out_of_step(self):
+        told = story(
+            worker(0, waits("training")), worker(1, waits("training")), alive=[0, 1]
+        )
+
+        assert told.story.verdict.detail == "silent"
 
     def test_a_network_that_is_cut(self):
         told = story(worker(0, lost(END, 1)), worker(1, lost(END + 1, 0)))

@@ -81,6 +81,16 @@ def test_a_worker_that_is_gone_has_no_numbers(logs: Path, write):
     assert values[2:] == [None, None]
 
 
+def test_no_cell_is_shorter_than_two_samples(logs: Path, write):
+    write(0)
+    write(1)
+
+    found = cells(logs, buckets=120)
+
+    assert len(found["time"]) == 20
+    assert found["rows"][0]["values"] == pytest.approx([0.5] * 20)
+
+
 def test_waiting_for_data(logs: Path, write):
     write(0)
     write(1)
