@@ -56,18 +56,25 @@ def hang(attempt: Attempt, life: Life) -> Ending | None:
     if number is not None:
         state, how = _ENDED_BY[number]
     if not attempt.all(facts.TrainingStarted):
-        return absent_peer.ending(attempt, how, state)
+        absent = absent_peer.ending(attempt, how, state)
+        return absent or _known_stall(attempt, number)
     if not _is_open(attempt):
         return None
     never = endless.ending(attempt, how, state)
     if never is not None:
         return never
-    stall = _open_stall(attempt)
-    if stall is not None:
-        return (
-            _stuck(attempt, stall) if number is None else _ended(attempt, stall, number)
-        )
+    known = _known_stall(attempt, number)
+    if known is not None:
+        return known
     return silence.hang(attempt, seen) if seen is not None else None
+
+
+def _known_stall(attempt: Attempt, number: int | None) -> Ending | None:
+    """The stall that the watcher told of and that is not over."""
+    stall = _open_stall(attempt)
+    if stall is None:
+        return None
+    return _stuck(attempt, stall) if number is None else _ended(attempt, stall, number)
 
 
 def _ended_by(
@@ -117,6 +124,8 @@ def _stuck(attempt: Attempt, stall: facts.Stalled) -> Ending:
     seconds = _seconds(attempt, stall)
     last = f"last: step {stall.step:,}" if stall.step else "not even the first"
     headline = f"No step has finished for {durations.words(seconds)} ({last})"
+    if _is_before(stall):
+        headline = f"No training has begun: stands still for {durations.words(seconds)}"
     verdict = _verdict(attempt, stall, headline)
     return Ending("stuck", f"Stuck for {durations.short(seconds)}", verdict)
 
@@ -124,6 +133,8 @@ def _stuck(attempt: Attempt, stall: facts.Stalled) -> Ending:
 def _ended(attempt: Attempt, stall: facts.Stalled, number: int) -> Ending:
     state, how = _ENDED_BY[number]
     where = f"at step {stall.step:,}" if stall.step else "before the first step"
+    if _is_before(stall):
+        where = "before the training began"
     silent = durations.words(_seconds(attempt, stall))
     verdict = _verdict(attempt, stall, "")
     # Only what is likely or proven may be in a headline without a "probably".
@@ -146,8 +157,13 @@ def _ended(attempt: Attempt, stall: facts.Stalled, number: int) -> Ending:
     return Ending(state, verdict.chip, verdict)
 
 
+def _is_before(stall: facts.Stalled) -> bool:
+    return stall.phase == "not_training"
+
+
 def _verdict(attempt: Attempt, stall: facts.Stalled, headline: str) -> Verdict:
     seen = cause_of(attempt, stall)
+    is_guess = seen.confidence == "possible"
     frame = place_of(stall)
     at = moment(attempt, stall.step, stall.since or stall.wall_time)
     place: dict[str, str | int] = {}
@@ -156,7 +172,7 @@ def _verdict(attempt: Attempt, stall: facts.Stalled, headline: str) -> Verdict:
     return Verdict(
         id=seen.id,
         detail=seen.detail,
-        severity="critical",
+        severity="warning" if is_guess and _is_before(stall) else "critical",
         confidence=seen.confidence,
         headline=headline,
         because=seen.because,

@@ -96,6 +96,7 @@ class Recorder:
             output=this_process.output_file(),
             stacks_signal=self._stacks.asked_by,
             written_each=written_each(team_size(os.environ)),
+            trains_soon=not this_process.is_interactive(),
         )
         self._box.set_terms(self._terms.encode())
         os.register_at_fork(after_in_child=self._in_a_child)

@@ -1,5 +1,6 @@
 """What is known about the process that trains, before it trains."""
 
+import builtins
 import importlib.metadata
 import os
 import platform
@@ -80,6 +81,15 @@ def output_file() -> str:
         return str(path) if stat.S_ISREG(os.fstat(2).st_mode) else ""
     except OSError:
         return ""
+
+
+def is_interactive() -> bool:
+    """Somebody types into it: a notebook, a shell, `python -i`."""
+    return (
+        hasattr(sys, "ps1")
+        or bool(sys.flags.interactive)
+        or "get_ipython" in vars(builtins)
+    )
 
 
 def program() -> str:

@@ -27,6 +27,9 @@ GAPS_KEPT = 256
 # Where nothing is usual yet: nothing at all happened for so long. A compiler, a
 # buffer that fills and a file that is written do something every second.
 IDLE_SECONDS = 30.0
+# Before a training a program imports, downloads and prepares. It may wait for long
+# and be well, so it gets more time.
+PREPARING_IDLE_SECONDS = 60.0
 # Less than this share of a core is timers and heartbeats.
 IDLE_CPU_FRACTION = 0.05
 # Less than this is logs and chatter.
@@ -49,6 +52,7 @@ SLEEP_SECONDS = 1.0
 class Kind(enum.Enum):
     """Which history a gap belongs to."""
 
+    PREPARING = "before the first training"
     STARTING = "starting"
     FIRST_STEP = "first step of an epoch"  # buffers are filled again
     STEP = "step"
@@ -58,6 +62,7 @@ class Kind(enum.Enum):
 
 
 _KINDS = {
+    Phase.NOT_TRAINING: Kind.PREPARING,
     Phase.STARTING: Kind.STARTING,
     Phase.TRAINING: Kind.STEP,
     Phase.VALIDATION_STARTING: Kind.VALIDATION_START,
@@ -195,9 +200,14 @@ class StallJudge:
 
     A `Stall` is a suspicion: whoever gets it looks closer, and then calls either
     `report` or `excuse`.
+
+    Args:
+        trains_soon: The program is there to train. Somebody who types may take as long
+            as they like before the first training, and anybody after the last.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, trains_soon: bool = False) -> None:
+        self._trains_soon = trains_soon
         # What an epoch's end did once it will do again. A step that stalled once
         # need not stall again.
         self._histories = {
@@ -260,7 +270,7 @@ class StallJudge:
             self._learn(self._kind, last, look)
             self._learn_of_an_epoch(last, look)
             self._learn_of_quick_steps(last, look)
-        self._kind = _kind(look.progress)
+        self._kind = self._kind_of(look.progress)
         self._silent_seconds = 0.0
         self._silent_cpu = None
         self._not_again_before = 0.0
@@ -333,6 +343,8 @@ class StallJudge:
         history = self._histories[kind]
         silent = self._silent_seconds
         idle = min(silent, self._activity.idle_seconds(now))
+        if kind is Kind.PREPARING:
+            return idle >= PREPARING_IDLE_SECONDS
         known = STEADY_GAPS if kind in _STEADY else 1
         if kind is Kind.STARTING or history.gaps < known:
             return idle >= IDLE_SECONDS
@@ -340,6 +352,13 @@ class StallJudge:
             return silent >= history.patience
         is_endless = silent >= max(ENDLESS_SECONDS, history.patience)
         return is_endless or idle >= history.patience
+
+    def _kind_of(self, progress: Progress) -> Kind | None:
+        """None: nothing is promised to go on in this phase."""
+        kind = _kind(progress)
+        if kind is not Kind.PREPARING or progress.step:
+            self._trains_soon = False
+        return None if kind is Kind.PREPARING and not self._trains_soon else kind
 
     def _stall(self, look: Look, since: float, usual: float | None) -> Stall:
         fraction = _fraction(self._silent_cpu, self._newest_cpu)
@@ -363,11 +382,10 @@ def _fraction(
     return (last[1] - first[1]) / (last[0] - first[0])
 
 
-def _kind(progress: Progress) -> Kind | None:
-    """None: nothing is promised to go on in this phase."""
+def _kind(progress: Progress) -> Kind:
     phase = Phase(progress.phase)
     if phase is Phase.TRAINING and (
         progress.beat_at - progress.phase_since < _FIRST_BEAT_SECONDS
     ):
         return Kind.FIRST_STEP
-    return _KINDS.get(phase)
+    return _KINDS[phase]

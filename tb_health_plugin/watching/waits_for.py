@@ -66,6 +66,7 @@ _CODE_HINTS = (
         "the line takes a lock",
     ),
     ("data", r"\.get\(|\.recv|\bnext\(", "the line asks for data"),
+    ("unknown", r"\bsleep\(", "the line sleeps"),
 )
 # Threads that make batches while the main thread waits in native code.
 _PRODUCER = r"from_generator|/script_ops\.py|/data_adapters?/|/py_dataset"
@@ -75,6 +76,12 @@ _NATIVE_CALL = r"/eager/execute\.py|/eager/context\.py|/atomic_function\.py"
 _LONG_WORK = (
     rf"{_COMPILING}|checkpoint|/saving/|/saved_model/|backup_and_restore|/h5py/"
 )
+# Before a training: who waits here waits for people or for requests, and means to.
+_MEANS_TO_WAIT = (
+    r"/(pdb|bdb|cmd|code|getpass)\.py:|/asyncio/|/socketserver\.py:|/http/server\.py:"
+    r"|/(tornado|ipykernel|IPython|uvicorn|gunicorn|werkzeug|flask)/"
+)
+_ASKS_A_PERSON = r"\b(input|breakpoint|getpass)\("
 _EPOCH_END = r":on_(epoch|test|train)_(begin|end)$"
 
 
@@ -211,6 +218,9 @@ def _is_busy(stall: Stall, scene: Scene) -> bool:
 
 
 def _is_slow(stall: Stall, scene: Scene, thread: Thread | None) -> bool:
+    if stall.phase is Phase.NOT_TRAINING:
+        asks = re.search(_ASKS_A_PERSON, scene.code) is not None
+        return asks or _find(_MEANS_TO_WAIT, thread) is not None
     if not stall.works and not _is_busy(stall, scene):
         return False
     if stall.phase in MAY_COMPILE or _find(_LONG_WORK, thread):

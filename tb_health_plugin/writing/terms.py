@@ -20,6 +20,7 @@ class Terms:
         written_each: Of so many samples one is written; all at the end.
         stacks_signal: The signal that the trainer answers with its Python stacks; 0
             if it answers none. Any other signal may end it.
+        trains_soon: The program is there to train, and nobody types into it.
     """
 
     pid: int
@@ -31,6 +32,7 @@ class Terms:
     output: str = ""
     stacks_signal: int = 0
     written_each: int = 1
+    trains_soon: bool = False
 
     def encode(self) -> bytes:
         return json.dumps(asdict(self)).encode()

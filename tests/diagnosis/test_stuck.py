@@ -45,9 +45,8 @@ def went_on(at: float = 1_043.0) -> facts.StallEnded:
 
 
 def killed(number: int, **more) -> facts.ProcessEnded:
-    return facts.ProcessEnded(
-        wall_time=1_000.0 + 18 * 60, step=2_048, signal=int(number), **more
-    )
+    fields = {"wall_time": 1_000.0 + 18 * 60, "step": 2_048, "signal": int(number)}
+    return facts.ProcessEnded(**{**fields, **more})
 
 
 def later(seconds: float, step: int = 2_048) -> facts.Incident:
@@ -375,3 +374,46 @@ def test_nobody_is_told_to_wake_a_process_that_is_gone():
     assert alive.verdict.fixes[0].code == "kill -CONT 7"
     assert dead.verdict.id == "stopped_process"
     assert dead.verdict.fixes[0].code is None
+
+
+class TestBeforeATraining:
+    def tell(self, *told: facts.Fact, life: Life = ALIVE) -> Story:
+        attempt = Attempt("a")
+        attempt.add(facts.RunStarted(wall_time=1.0, pid=7))
+        for fact in told:
+            attempt.add(fact)
+        return tell(attempt, life)
+
+    def before(self, waits_for: str) -> facts.Stalled:
+        return stalled(waits_for, step=0, phase="not_training", usual_seconds=None)
+
+    def test_it_stands_still(self):
+        told = self.tell(self.before("data"), later(300, step=0))
+
+        assert (told.state, told.severity) == ("stuck", "critical")
+        assert told.headline == "No training has begun: stands still for 5 minutes"
+
+    def test_what_it_waits_for_is_not_known(self):
+        told = self.tell(self.before("unknown"), later(300, step=0))
+
+        assert (told.state, told.severity) == ("stuck", "warning")
+        assert told.verdict.confidence == "possible"
+
+    def test_then_it_was_killed(self):
+        end = killed(signal.SIGKILL, step=0)
+        told = self.tell(self.before("lock"), end, life=GONE)
+
+        assert told.verdict.id == "compute_hang"
+        assert told.headline == (
+            "Stood still for 18 minutes before the training began, then was killed"
+        )
+
+    def test_then_it_trained(self):
+        over = facts.StallEnded(wall_time=1_043.0, step=0, since=1_000.0)
+        told = self.tell(
+            self.before("lock"),
+            over,
+            facts.TrainingStarted(wall_time=1_044.0, training=0, planned_epochs=3),
+        )
+
+        assert told.state == "running"

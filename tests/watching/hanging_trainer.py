@@ -1,4 +1,4 @@
-"""A trainer that hangs in any way one likes, and whose watcher is less patient.
+"""A trainer that hangs in any way one likes.
 
 python -m tests.watching.hanging_trainer LOGDIR HANG
 """
@@ -11,27 +11,14 @@ import threading
 import time
 from pathlib import Path
 
-from tb_health_plugin.recording import watcher_start
 from tb_health_plugin.recording.recorder import Recorder
 from tb_health_plugin.writing.phases import Phase
 from tests.watching.trainer import start, train
 
-# The times of the judge by a fifth, so that the tests need not wait.
-_IMPATIENT = (
-    "import tb_health_plugin.watching.stall as stall\n"
-    "stall.SHORTEST_SECONDS, stall.REACTION_SECONDS = 2.0, 0.4\n"
-    "stall.IDLE_SECONDS = 4.0\n"
-    "import tb_health_plugin.watching.stall_watch as stall_watch\n"
-    "stall_watch.LOOK_SECONDS = 0.2\n"
-    "from tb_health_plugin.watching.watcher import main\n"
-)
 STEPS = 500
 
 
 def main(logdir: str, hang: str) -> None:
-    watcher_start._BOOT = watcher_start._BOOT.replace(
-        "from tb_health_plugin.watching.watcher import main\n", _IMPATIENT
-    )
     recorder = start(Path(logdir))
     train(recorder, STEPS, seconds=0.005)
     globals()[hang](recorder)

@@ -1,5 +1,6 @@
 """Every hang caused for real, and seen from outside."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -18,19 +19,21 @@ pytestmark = pytest.mark.live
 
 ALIVE = Life(alive=True, because="")
 GONE = Life(alive=False, because="")
+IMPATIENT = str(Path(__file__).with_name("impatient"))
 
 
 class Training:
-    """A training that hangs in some way."""
+    """A training that hangs in some way, and whose watcher is less patient."""
 
-    def __init__(self, logdir: Path, hang: str) -> None:
+    def __init__(self, logdir: Path, *program: str, **options) -> None:
         self.logdir = logdir
-        program = "tests.watching.hanging_trainer"
+        options = {"stdout": subprocess.DEVNULL, **options}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", program, str(logdir), hang],
+            [sys.executable, "-m", *program],
+            env={**os.environ, "PYTHONPATH": IMPATIENT},
             stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE if hang == "go_on_slowly" else subprocess.DEVNULL,
             cwd=ROOT,
+            **options,
         )
 
     def wait_for(self, kind: type[facts.Fact]) -> facts.Fact:
@@ -46,12 +49,16 @@ class Training:
         self.process.communicate()
 
 
+def hanging(logdir: Path, how: str) -> tuple[str, ...]:
+    return "tests.watching.hanging_trainer", str(logdir), how
+
+
 @pytest.fixture
 def hang(tmp_path: Path) -> Iterator[Callable[[str], Training]]:
     made: list[Training] = []
 
     def start(how: str) -> Training:
-        made.append(Training(tmp_path, how))
+        made.append(Training(tmp_path, *hanging(tmp_path, how)))
         return made[-1]
 
     yield start
@@ -119,7 +126,9 @@ def test_a_pause_that_ends(hang):
 def test_slow_but_moving(tmp_path: Path):
     """A machine that stops a training for longer than it wanted may be called out."""
     for number in range(5):
-        training = Training(tmp_path / str(number), "go_on_slowly")
+        logdir = tmp_path / str(number)
+        program = hanging(logdir, "go_on_slowly")
+        training = Training(logdir, *program, stdout=subprocess.PIPE)
         said, _ = training.process.communicate()
         if b"too slow" not in said:
             break
@@ -128,6 +137,40 @@ def test_slow_but_moving(tmp_path: Path):
     assert b"too slow" not in said
     assert not attempt.all(facts.Stalled)
     assert not attempt.all(facts.RecordingStopped)
+
+
+BEFORE = """
+import queue, sys
+def prepare():
+    queue.Queue().get()
+print("ready", flush=True)
+if sys.stdin.readline() == "hang\\n":
+    prepare()
+"""
+
+
+def test_a_program_that_hangs_before_it_trains(tmp_path: Path):
+    """Under the launcher nothing of ours need be called for that."""
+    program, logdir = tmp_path / "prepares.py", tmp_path / "logs"
+    program.write_text(BEFORE)
+    run = ("tb_health_plugin", "run", "--logdir", str(logdir), str(program))
+    training = Training(logdir, *run, stdout=subprocess.PIPE)
+    assert training.process.stdout.readline() == b"ready\n"
+    training.process.stdin.write(b"hang\n")
+    training.process.stdin.flush()
+
+    stalled = training.wait_for(facts.Stalled)
+    told = tell(read(logdir), ALIVE)
+    training.process.terminate()
+    training.process.communicate()
+
+    assert (stalled.phase, stalled.waits_for) == ("not_training", "data")
+    assert "in prepare" in stalled.stacks
+    assert (told.state, told.verdict.id) == ("stuck", "input_hang")
+    assert told.verdict.place == {"file": str(program), "line": 4}
+    ended = tell(wait_for_end(logdir), GONE)
+    assert (ended.state, ended.verdict.id) == ("ended_early", "input_hang")
+    assert "before the training began, then was asked to stop" in ended.headline
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 from tb_health_plugin.watching.stall import (
     ENDLESS_SECONDS,
     IDLE_SECONDS,
+    PREPARING_IDLE_SECONDS,
     Look,
     Recovery,
     Sleep,
@@ -23,8 +24,8 @@ IDLE = 0.0
 class Run:
     """A training in a time of its own, looked at once a second."""
 
-    def __init__(self) -> None:
-        self.judge = StallJudge()
+    def __init__(self, *, trains_soon: bool = False) -> None:
+        self.judge = StallJudge(trains_soon=trains_soon)
         self.answers: list[Stall | Recovery | Sleep] = []
         self.now = 1_000.0
         self.cpu_seconds = 0.0
@@ -99,6 +100,57 @@ class Run:
     @property
     def stalls(self) -> list[Stall]:
         return [answer for answer in self.answers if isinstance(answer, Stall)]
+
+
+class TestBeforeATraining:
+    def test_a_program_that_does_nothing_is_told_once(self):
+        run = Run(trains_soon=True)
+        run.pass_time(10 * PREPARING_IDLE_SECONDS)
+
+        (stall,) = run.stalls
+        assert stall.phase is Phase.NOT_TRAINING
+        assert stall.silent_seconds >= PREPARING_IDLE_SECONDS
+
+    @pytest.mark.parametrize("doing", [{"cpu": CORE}, {"moving": 1e6}])
+    def test_one_that_prepares_is_not(self, doing):
+        run = Run(trains_soon=True)
+        run.pass_time(1_000.0, **doing)
+        run.pass_time(PREPARING_IDLE_SECONDS - 5.0)
+
+        assert not run.stalls
+
+    def test_that_it_then_trains_is_told(self):
+        run = Run(trains_soon=True)
+        run.pass_time(2 * PREPARING_IDLE_SECONDS)
+        run.enter(Phase.STARTING)
+        run.pass_time(2.0, cpu=CORE)
+
+        assert isinstance(run.answers[-1], Recovery)
+
+    def test_somebody_who_types_may_think(self):
+        run = Run(trains_soon=False)
+        run.pass_time(3_600.0)
+
+        assert not run.answers
+
+    def test_what_comes_after_a_training_may_wait(self):
+        run = Run(trains_soon=True)
+        run.look()
+        run.enter(Phase.TRAINING)
+        run.steps([0.1] * 50)
+        run.enter(Phase.NOT_TRAINING)
+        run.pass_time(3_600.0)
+
+        assert not run.answers
+
+    def test_nor_after_one_between_two_looks(self):
+        run = Run(trains_soon=True)
+        run.look()
+        run.beat()
+        run.progress.step = 8
+        run.pass_time(3_600.0)
+
+        assert not run.answers
 
 
 def trained(step_seconds: float = 0.1, steps: int = 200) -> Run:

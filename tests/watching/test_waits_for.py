@@ -227,6 +227,35 @@ class TestWhatTheKernelSays:
         assert explain(seen, scene).waits_for == expected
 
 
+BEFORE = stall(phase=Phase.NOT_TRAINING, usual_seconds=None)
+
+
+class TestBeforeATraining:
+    @pytest.mark.parametrize(
+        ("frames", "code"),
+        [
+            ((("/home/me/train.py", 3, "<module>"),), 'name = input("Which run? ")'),
+            ((("/usr/lib/python3.11/pdb.py", 360, "interaction"), *FIT), ""),
+            ((("/usr/lib/python3.11/asyncio/base_events.py", 1_922, "_run"),), ""),
+        ],
+    )
+    def test_who_waits_for_people_or_requests_means_to(self, frames, code: str):
+        assert explain(BEFORE, Scene(stacks=stacks(*frames), code=code)).is_slow
+
+    @pytest.mark.parametrize(
+        ("frames", "code", "expected"),
+        [
+            (QUEUE, "", "data"),
+            (OWN_LOOP, "    time.sleep(60)", "unknown"),
+            (((f"{PACKAGES}/tensorflow/x/cross_device_ops.py", 1, "f"),), "", "peer"),
+        ],
+    )
+    def test_anybody_else_does_not(self, frames, code: str, expected: str):
+        found = explain(BEFORE, Scene(stacks=stacks(*frames), code=code))
+
+        assert (found.waits_for, found.is_slow) == (expected, False)
+
+
 class TestOnlySlow:
     @pytest.mark.parametrize(
         ("seen", "frames"),
