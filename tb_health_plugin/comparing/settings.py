@@ -25,8 +25,9 @@ def settings_of(attempt: Attempt) -> dict[str, str]:
     """Everything that was set: the process, and its last training above it."""
     start, begun = attempt.start, attempt.last(facts.TrainingStarted)
     found = dict(start.settings) if start else {}
-    # Another one for every start: it is no setting that somebody chose.
-    found.pop("worker.job", None)
+    # Another one for every start: these are no settings that somebody chose.
+    for name in ("worker.job", "limit.ends_at"):
+        found.pop(name, None)
     if start and start.program:
         found["program"] = start.program
     if begun:

@@ -1,9 +1,8 @@
 """What a signal that ended a training means, as far as the evidence goes."""
 
-import re
 import signal
 
-from tb_health_plugin.diagnosis import aborts
+from tb_health_plugin.diagnosis import aborts, scheduled
 from tb_health_plugin.diagnosis.ending import Ending
 from tb_health_plugin.diagnosis.memory_kills import was_for_memory, was_near_limit
 from tb_health_plugin.diagnosis.moments import stopped_at
@@ -12,7 +11,6 @@ from tb_health_plugin.diagnosis.verdict import (
     Evidence,
     Fix,
     Moment,
-    State,
     Verdict,
 )
 from tb_health_plugin.events import facts
@@ -27,22 +25,6 @@ _CRASHES = {
     signal.SIGFPE: "arithmetic fault",
     signal.SIGILL: "illegal instruction",
 }
-
-
-# What Slurm writes to the standard error of a job that it ends.
-_SCHEDULER = {
-    "time_limit": r"slurmstepd: error: .*(?:DUE TO TIME LIMIT|time limit)",
-    "preemption": r"slurmstepd: error: .*DUE TO PREEMPTION",
-    "cancelled": r"slurmstepd: error: .*CANCELLED AT",
-}
-_SCHEDULER_MEMORY = r"slurmstepd: error: .*(?:oom.kill|out.of.memory|memory limit)"
-
-SAVE_OFTEN = Fix(
-    title="Save a checkpoint often, and go on from it",
-    why="A scheduler gives its machines to others; the work since the last checkpoint "
-    "is lost.",
-    code='keras.callbacks.BackupAndRestore("backup", save_freq="epoch")',
-)
 # Signals with a meaning of their own: what happened, and what to do about it.
 _KNOWN = {
     "SIGHUP": (
@@ -88,7 +70,7 @@ def by_signal(
     if told is not None:
         return told
     if number in _CRASHES:
-        return _crash(seen, _CRASHES[signal.Signals(number)], number, where, at)
+        return _crash(attempt, seen, number, where, at)
     if number == signal.SIGKILL:
         return _killed(attempt, seen, where, at)
     if number == signal.SIGTERM:
@@ -123,7 +105,7 @@ def _killed(
             where,
             at,
         )
-    said = _said(seen, _SCHEDULER_MEMORY)
+    said = scheduled.said_of_memory(seen)
     if said:
         return _out_of_memory(
             (Evidence(text=f"The scheduler said: {said}", at=at), signalled, *memory),
@@ -133,9 +115,9 @@ def _killed(
             where,
             at,
         )
-    ended = _by_scheduler(seen)
-    if ended is not None:
-        return _scheduled(ended, "SIGKILL", "died", where, at)
+    planned = scheduled.ending(attempt, seen, int(signal.SIGKILL), where)
+    if planned is not None:
+        return planned
     nobody_counts = seen.cgroup_oom_kills is None and seen.machine_oom_kills is None
     if nobody_counts:
         because = "Nobody counts kills for memory here, so memory cannot be ruled out."
@@ -197,10 +179,15 @@ def _out_of_memory(
 
 
 def _crash(
-    seen: facts.ProcessEnded, name: str, number: int, where: str, at: Moment
+    attempt: Attempt, seen: facts.ProcessEnded, number: int, where: str, at: Moment
 ) -> Ending:
+    name = _CRASHES[signal.Signals(number)]
     word = signal.Signals(number).name
     evidence = [Evidence(text=f"The process was ended by {word}.", at=at)]
+    if number == signal.SIGABRT and scheduled.has_watchdog(attempt):
+        text = "It is a service of systemd, whose watchdog ends in this way what does "
+        text += "not report in time."
+        evidence.append(Evidence(text=text, strong=False, at=at))
     frame = _crash_frame(seen.stacks or "")
     place: dict[str, str | int] = {}
     if frame is not None:
@@ -232,10 +219,10 @@ def _crash(
 def _asked_to_stop(
     attempt: Attempt, seen: facts.ProcessEnded, where: str, at: Moment
 ) -> Ending:
-    ended = _by_scheduler(seen)
-    if ended is not None:
-        return _scheduled(ended, "SIGTERM", "ended_early", where, at)
-    scheduler = _scheduler(attempt)
+    planned = scheduled.ending(attempt, seen, int(signal.SIGTERM), where)
+    if planned is not None:
+        return planned
+    scheduler = scheduled.name_of_scheduler(attempt)
     evidence = [Evidence(text="The process was ended by SIGTERM.", at=at)]
     probably = ""
     if scheduler:
@@ -252,66 +239,9 @@ def _asked_to_stop(
         cause_at=at,
         stopped_at=at,
         evidence=tuple(evidence),
-        fixes=(SAVE_OFTEN,),
+        fixes=(scheduled.SAVE_OFTEN,),
     )
     return Ending("ended_early", "Ended from outside", verdict)
-
-
-def _scheduler(attempt: Attempt) -> str | None:
-    """Who had started the process, as far as its environment tells."""
-    settings = attempt.start.settings if attempt.start else {}
-    if any(name.startswith("env.SLURM_") for name in settings):
-        return "Slurm"
-    return "Kubernetes" if "env.KUBERNETES" in settings else None
-
-
-def _said(seen: facts.ProcessEnded, pattern: str) -> str | None:
-    """The line of its output that fits."""
-    for line in (seen.output_tail or "").splitlines():
-        if re.search(pattern, line, re.IGNORECASE):
-            return line.strip()[:200]
-    return None
-
-
-def _by_scheduler(seen: facts.ProcessEnded) -> tuple[str, str] | None:
-    """Why a scheduler ended it, in a word, and the line that says so."""
-    for word, pattern in _SCHEDULER.items():
-        line = _said(seen, pattern)
-        if line:
-            return word, line
-    return None
-
-
-def _scheduled(
-    ended: tuple[str, str], signal_name: str, state: State, where: str, at: Moment
-) -> Ending:
-    word, line = ended
-    why = {
-        "time_limit": "Its time was up: the scheduler ended it",
-        "preemption": "The scheduler took its place for another job",
-        "cancelled": "The job was cancelled",
-    }[word]
-    more_time = Fix(
-        title="Ask for more time, or go on from a checkpoint",
-        why="The time that was asked for is over; the log of the job has it.",
-        code="#SBATCH --time=24:00:00",
-    )
-    verdict = Verdict(
-        id="preempted",
-        detail=word,
-        severity="warning",
-        confidence="proven",
-        headline=f"{why} {where}",
-        because="The scheduler said so itself, and the exit signal agrees.",
-        cause_at=at,
-        stopped_at=at,
-        evidence=(
-            Evidence(text=f"The scheduler said: {line}", at=at),
-            Evidence(text=f"The process was ended by {signal_name}.", at=at),
-        ),
-        fixes=(more_time, SAVE_OFTEN) if word == "time_limit" else (SAVE_OFTEN,),
-    )
-    return Ending(state, "Ended from outside", verdict)
 
 
 def interrupted(where: str, at: Moment, seen: str) -> Ending:

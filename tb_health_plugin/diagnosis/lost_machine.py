@@ -1,5 +1,6 @@
-"""A record that just ends, on a machine that was started again right after."""
+"""A record that just ends: whatever ended the training ended its watcher, too."""
 
+from tb_health_plugin.diagnosis.ending import Ending
 from tb_health_plugin.diagnosis.moments import stopped_at, where
 from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Verdict
 from tb_health_plugin.reading.liveness import Life
@@ -44,3 +45,34 @@ def verdict(attempt: Attempt, life: Life) -> Verdict | None:
             ),
         ),
     )
+
+
+def killed_together(attempt: Attempt, life: Life) -> Ending:
+    """The machine is still there, and both processes are not."""
+    at = stopped_at(attempt)
+    verdict = Verdict(
+        id="killed_outside",
+        detail="together",
+        severity="critical",
+        confidence="possible",
+        headline=f"Gone together with its watcher {where(attempt)}",
+        because=(
+            "A crash or an exit of the training alone would have been seen by the "
+            "watcher, a process of its own. A container that is removed, and a kill of "
+            "all that a user or a job runs, take both."
+        ),
+        cause_at=at,
+        stopped_at=at,
+        evidence=(
+            Evidence(text=life.because, at=at),
+            Evidence(text="The record has no end, and its watcher is gone.", at=at),
+        ),
+        fixes=(
+            Fix(
+                title="Look into the log of whatever runs the container or the job",
+                why="It names the moment and the reason: a limit, an eviction, or "
+                "somebody who removed it.",
+            ),
+        ),
+    )
+    return Ending("died", "Killed", verdict)

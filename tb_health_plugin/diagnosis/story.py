@@ -167,6 +167,8 @@ def _vanished(attempt: Attempt, life: Life, seen: facts.ProcessEnded | None) -> 
     lost = lost_machine.verdict(attempt, life) if seen is None else None
     if lost is not None:
         return _story("died", "Machine lost", lost)
+    if seen is None and life.watcher_gone:
+        return _of(lost_machine.killed_together(attempt, life))
     at = stopped_at(attempt)
     watched = "The watcher saw it go, but not how." if seen else life.because
     verdict = Verdict(

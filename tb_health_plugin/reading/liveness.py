@@ -14,6 +14,9 @@ _BOOT_ID = "proc/sys/kernel/random/boot_id"
 # never sooner than this: shared file systems show new bytes late.
 SILENT_PERIODS = 10
 SILENT_SECONDS = 60.0
+# A watcher writes about once a second until it has written the end. While it writes,
+# a process that cannot be found is one of another container.
+STILL_WRITING_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,20 +28,29 @@ class Life:
         because: How we know, as a sentence.
         restarted_after_seconds: How long after the last sign of life its machine
             was started again; None if it was not, or nobody knows.
+        watcher_gone: Its watcher has fallen silent as well, on this machine.
     """
 
     alive: bool
     because: str
     restarted_after_seconds: float | None = None
+    watcher_gone: bool = False
 
 
 def life_of(attempt: Attempt, now: float, *, root: Path = Path("/")) -> Life:
     """Asks this machine, and the freshness of the record where it cannot tell."""
     start = attempt.start
     alive = is_alive(start, root=root) if start else None
+    silent = now - (attempt.last_seen_at or 0.0)
     if start is not None and alive is not None:
+        watched = start.recorded_by == "watcher"
+        writes = watched and silent <= STILL_WRITING_SECONDS
+        if not alive and writes and not _is_zombie(start, root):
+            because = "Its watcher still writes, and saw no end."
+            return Life(alive=True, because=because)
         verb = "is running" if alive else "is gone"
-        return Life(alive=alive, because=f"Process {start.pid} {verb}.")
+        because = f"Process {start.pid} {verb}."
+        return Life(alive=alive, because=because, watcher_gone=watched and not alive)
     restarted = _restarted_after(attempt, now, root) if start else None
     if restarted is not None:
         return Life(
@@ -47,7 +59,6 @@ def life_of(attempt: Attempt, now: float, *, root: Path = Path("/")) -> Life:
             restarted_after_seconds=restarted,
         )
     limit = max(SILENT_SECONDS, SILENT_PERIODS * attempt.period_seconds)
-    silent = now - (attempt.last_seen_at or 0.0)
     return Life(
         alive=silent <= limit,
         because=f"Nothing was recorded for more than {limit:,.0f} seconds.",
@@ -79,16 +90,27 @@ def is_alive(start: facts.RunStarted, *, root: Path = Path("/")) -> bool | None:
     boot = _read(root / _BOOT_ID)
     if boot is None or start.boot_id is None or start.pid is None:
         return None
+    if start.host not in (None, socket.gethostname()):
+        # A container has its own name, and its own numbers for processes.
+        return None
     if boot.strip() != start.boot_id:
         # Another machine, or this one before it was started again.
         return None
+    return _state(start, root) not in ("", "Z", "X")
+
+
+def _is_zombie(start: facts.RunStarted, root: Path) -> bool:
+    return _state(start, root) in ("Z", "X")
+
+
+def _state(start: facts.RunStarted, root: Path) -> str:
+    """The kernel's letter for the process; empty if it is gone."""
     status = _read(root / f"proc/{start.pid}/stat")
     if status is None:
-        return False
+        return ""
     fields = status[status.rindex(")") + 2 :].split()
-    is_zombie = fields[0] in ("Z", "X")
     same = start.process_start_ticks in (None, int(fields[_START_TICKS]))
-    return same and not is_zombie
+    return fields[0] if same else ""
 
 
 def _read(path: Path) -> str | None:

@@ -25,6 +25,7 @@ _NAMES = (
     "SLURM_PROCID",
     "SLURM_NTASKS",
     "SLURM_RESTART_COUNT",
+    "WATCHDOG_USEC",
     "RANK",
     "WORLD_SIZE",
     "LOCAL_RANK",

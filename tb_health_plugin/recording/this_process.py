@@ -7,11 +7,13 @@ import platform
 import socket
 import stat
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 from tb_health_plugin.recording.environment import environment_settings
 from tb_health_plugin.recording.git_commit import git_commit
+from tb_health_plugin.recording.time_limits import limit_settings
 from tb_health_plugin.recording.worker import worker_settings
 
 # The 22nd field of /proc/<pid>/stat, counted behind the name in brackets.
@@ -108,7 +110,12 @@ def settings() -> dict[str, str]:
     commit = git_commit(_program_directory())
     if commit is not None:
         found["git_commit"] = commit
-    return found | environment_settings(os.environ) | worker_settings(os.environ)
+    return (
+        found
+        | environment_settings(os.environ)
+        | worker_settings(os.environ)
+        | limit_settings(os.environ, now=time.time())
+    )
 
 
 def _program_directory() -> Path:

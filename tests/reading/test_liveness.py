@@ -70,6 +70,33 @@ def test_a_slow_sampler_is_given_more_time(tmp_path: Path):
     assert life_of(seen_at(0.0, period=60.0), 599.0, root=tmp_path).alive
 
 
+def test_a_process_of_a_container_cannot_be_asked():
+    assert is_alive(started(os.getpid(), host="c0ffee")) is None
+
+
+class TestAProcessThatIsNotFound:
+    def life(self, *, silent: float, recorded_by: str = "watcher"):
+        attempt = seen_at(1_000.0)
+        # Another process has this number here.
+        attempt.add(
+            started(os.getpid(), process_start_ticks=1, recorded_by=recorded_by)
+        )
+        return life_of(attempt, 1_000.0 + silent)
+
+    def test_its_watcher_still_writes(self):
+        assert self.life(silent=5.0).alive
+
+    def test_its_watcher_is_silent_too(self):
+        life = self.life(silent=11.0)
+
+        assert (life.alive, life.watcher_gone) == (False, True)
+
+    def test_it_was_its_own_writer(self):
+        life = self.life(silent=5.0, recorded_by="thread")
+
+        assert (life.alive, life.watcher_gone) == (False, False)
+
+
 class TestAMachineThatWasStartedAgain:
     NOW = 10_000.0
 

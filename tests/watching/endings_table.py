@@ -9,34 +9,47 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from demo.tensorboard_server import wait_until
 from tb_health_plugin.diagnosis.story import tell
-from tb_health_plugin.reading.liveness import Life
-from tests.watching.conftest import ROOT, command, memory_group, wait_for_end
+from tb_health_plugin.diagnosis.verdict import Story
+from tb_health_plugin.reading.liveness import STILL_WRITING_SECONDS, life_of
+from tb_health_plugin.reading.run_history import Attempt
+from tests.watching.conftest import (
+    ROOT,
+    command,
+    memory_group,
+    read,
+    wait_for_end,
+    watchers,
+)
 
 DOCUMENT = ROOT / "docs/endings.md"
 LIMIT_BYTES = 150 << 20
 ENDINGS = (
     *("finished", "exception", "interrupt", "sys_exit", "os_exit", "out_of_memory"),
-    *(
-        "SIGKILL",
-        "SIGTERM",
-        "SIGHUP",
-        "segfault",
-        "abort",
-        "SIGBUS",
-        "SIGFPE",
-        "SIGILL",
-    ),
+    *("SIGKILL", "killed_together", "SIGTERM", "time_limit", "cpu_limit", "SIGHUP"),
+    *("segfault", "abort", "SIGBUS", "SIGFPE", "SIGILL", "SIGXCPU"),
 )
+# What stands before the program. On a busy machine it takes seconds to start.
+LIMITS = {
+    "time_limit": ("timeout", "10"),
+    "cpu_limit": ("sh", "-c", 'ulimit -t 4; exec "$@"', "-"),
+}
+# At which step these strike is not the same twice.
+AT_ANY_STEP = ("out_of_memory", "time_limit", "cpu_limit", "killed_together")
 HEAD = """# Endings, as they were told
 
 Each of these was caused for real by `python -m tests.watching.endings_table`, which
 wrote this table. With the hook a small training was under way; under the launcher a
 program that knows nothing of us, and does not train. A live test causes them again
-and compares.
+and compares. `time_limit` is `timeout`, `cpu_limit` is `ulimit -t`, and in
+`killed_together` trainer, launcher and watcher are killed at once, as with a container.
 
 | ending | status | with the hook | under `tb-health run` |
 | --- | --- | --- | --- |
@@ -62,16 +75,19 @@ def by_launcher(ending: str, logdir: Path) -> Told:
 
 
 def rows() -> list[str]:
-    """The lines of the table, from real ends."""
-    made = []
-    with tempfile.TemporaryDirectory() as folder:
-        for ending in ENDINGS:
-            hook = by_hook(ending, Path(folder, f"{ending}-hook"))
-            launcher = by_launcher(ending, Path(folder, f"{ending}-run"))
-            made.append(
-                f"| {ending} | {hook.status} | {hook.words} | {launcher.words} |"
-            )
-    return made
+    """The lines of the table, from real ends, several at a time."""
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(4) as pool:
+
+        def told(by: Callable[[str, Path], Told], ending: str) -> Told:
+            return by(ending, Path(folder, f"{ending}-{by.__name__}"))
+
+        hooks = [pool.submit(told, by_hook, ending) for ending in ENDINGS]
+        launched = [pool.submit(told, by_launcher, ending) for ending in ENDINGS]
+        return [
+            f"| {ending} | {one.result().status} | {one.result().words} | "
+            f"{other.result().words} |"
+            for ending, one, other in zip(ENDINGS, hooks, launched, strict=True)
+        ]
 
 
 def _cause(arguments: list[str], ending: str, logdir: Path) -> Told:
@@ -81,24 +97,44 @@ def _cause(arguments: list[str], ending: str, logdir: Path) -> Told:
         if ending == "out_of_memory":
             group = stack.enter_context(memory_group(LIMIT_BYTES))
             env["TB_HEALTH_TEST_GROUP"] = str(group)
-        done = subprocess.run(
-            arguments,
+        process = subprocess.Popen(
+            [*LIMITS.get(ending, ()), *arguments],
             stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
             cwd=ROOT,
             env=env,
-            check=False,
         )
-        story = tell(wait_for_end(logdir), Life(alive=False, because=""))
+        if ending == "killed_together":
+            attempt, now = kill_together(process, logdir)
+        else:
+            process.wait()
+            attempt, now = wait_for_end(logdir), time.time()
+        story = tell(attempt, life_of(attempt, now))
+    return Told(_status(process.returncode), _words(story, ending))
+
+
+def kill_together(
+    process: "subprocess.Popen[bytes]", logdir: Path
+) -> tuple[Attempt, float]:
+    """Nobody is left to write the end; a moment after which nobody waits for one."""
+    (watcher,) = wait_until(lambda: watchers(logdir))
+    wait_until(lambda: read(logdir).last_seen_at and len(read(logdir).samples))
+    os.kill(watcher, signal.SIGKILL)
+    process.kill()
+    process.wait()
+    pid = read(logdir).start.pid
+    # Under the launcher the program is another process, which goes with it.
+    wait_until(lambda: not Path(f"/proc/{pid}").exists())
+    return read(logdir), time.time() + STILL_WRITING_SECONDS
+
+
+def _words(story: Story, ending: str) -> str:
     verdict = story.verdict
     why = f"`{verdict.id}`, {verdict.confidence}: " if verdict else ""
-    # How many steps memory lasts is not the same twice.
-    headline = story.headline if ending != "out_of_memory" else _no_step(story.headline)
-    return Told(_status(done.returncode), f"{why}{headline}")
-
-
-def _no_step(headline: str) -> str:
-    return headline.split(" at step ")[0]
+    headline = story.headline
+    if ending in AT_ANY_STEP:
+        headline = headline.split(" at step ")[0]
+    return f"{why}{headline}"
 
 
 def _status(code: int) -> str:

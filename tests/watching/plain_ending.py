@@ -34,6 +34,10 @@ def main(ending: str) -> None:
         while True:
             hoard.append(os.urandom(1 << 20))
             time.sleep(0.001)
+    if ending in ("time_limit", "killed_together"):
+        time.sleep(600)
+    while ending == "cpu_limit":
+        pass
     if ending != "finished":
         os.kill(os.getpid(), signal.Signals[ending])
 

@@ -83,15 +83,20 @@ def end(recorder: Recorder, ending: str) -> None:
         ctypes.string_at(0)
     elif ending == "abort":
         os.abort()
-    elif ending == "out_of_memory":
-        hoard = []
-        while True:
-            hoard.append(os.urandom(1 << 20))
-            train(recorder, 1)
-    elif ending == "wait":
+    elif ending in ("out_of_memory", "cpu_limit"):
+        use_up(recorder, ending)
+    elif ending in ("wait", "time_limit", "killed_together"):
         time.sleep(600)
     else:
         os.kill(os.getpid(), signal.Signals[ending])
+
+
+def use_up(recorder: Recorder, ending: str) -> None:
+    hoard = []
+    while True:
+        if ending == "out_of_memory":
+            hoard.append(os.urandom(1 << 20))
+        train(recorder, 1, seconds=0.0 if ending == "cpu_limit" else 0.001)
 
 
 def join_group() -> None:

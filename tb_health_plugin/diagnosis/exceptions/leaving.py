@@ -3,6 +3,7 @@
 from tb_health_plugin.diagnosis import endings
 from tb_health_plugin.diagnosis.ending import Ending
 from tb_health_plugin.diagnosis.exceptions.raised import Raised
+from tb_health_plugin.diagnosis.scheduled import SAVE_OFTEN
 from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Verdict
 from tb_health_plugin.events import facts
 
@@ -112,7 +113,7 @@ def _on_request(raised: Raised, status: int, evidence: list[Evidence]) -> Ending
         stopped_at=raised.at,
         place=raised.place,
         evidence=(Evidence(text=text, at=raised.at), *evidence),
-        fixes=(endings.SAVE_OFTEN,),
+        fixes=(SAVE_OFTEN,),
         chip="Ended from outside",
     )
     return Ending("ended_early", verdict.chip, verdict)
