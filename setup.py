@@ -19,6 +19,7 @@ DEV = [
     "grpcio-tools>=1.60",
     "hypothesis>=6.100",
     "import-linter>=2.1",
+    "ipykernel>=6.29",
     "ipython>=8.18",
     "jsonschema>=4.20",
     "mypy>=1.15",

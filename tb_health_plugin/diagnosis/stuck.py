@@ -142,6 +142,8 @@ def _ended(attempt: Attempt, stall: facts.Stalled, number: int) -> Ending:
     stood = _STOOD.get(verdict.id, _STOOD_STILL) if is_sure else _STOOD_STILL
     if verdict.detail == "deadlock":
         stood = "Was deadlocked"
+    elif _is_before(stall):
+        stood = _STOOD_STILL
     headline = f"{stood} for {silent} {where}, then {how}"
     verdict = replace(verdict, headline=headline)
     name = signal.Signals(number).name

@@ -336,6 +336,7 @@ class ProcessEnded(Fact):
     silent_seconds: float | None = None
     last_step: int | None = None
     phase: str | None = None
+    log_tail: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

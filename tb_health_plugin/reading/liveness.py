@@ -44,7 +44,8 @@ def life_of(attempt: Attempt, now: float, *, root: Path = Path("/")) -> Life:
     silent = now - (attempt.last_seen_at or 0.0)
     if start is not None and alive is not None:
         watched = start.recorded_by == "watcher"
-        writes = watched and silent <= STILL_WRITING_SECONDS
+        patience = max(STILL_WRITING_SECONDS, SILENT_PERIODS * attempt.period_seconds)
+        writes = watched and silent <= patience
         if not alive and writes and not _is_zombie(start, root):
             because = "Its watcher still writes, and saw no end."
             return Life(alive=True, because=because)

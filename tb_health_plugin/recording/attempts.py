@@ -12,7 +12,13 @@ from tb_health_plugin.events import facts
 from tb_health_plugin.events.attempt import new_attempt_directory
 from tb_health_plugin.events.rule_choices import checked
 from tb_health_plugin.recording.guard import Guard
-from tb_health_plugin.recording.process_end import ProcessEnd, on_process_end
+from tb_health_plugin.recording.log_tail import LogTail
+from tb_health_plugin.recording.notebook_cells import on_failed_cell
+from tb_health_plugin.recording.process_end import (
+    ProcessEnd,
+    end_by_exception,
+    on_process_end,
+)
 from tb_health_plugin.recording.program_said import Ears
 from tb_health_plugin.recording.recorder import PERIOD_SECONDS, Recorder
 from tb_health_plugin.recording.traces import ErrorWords
@@ -56,6 +62,9 @@ class OpenTraining(Protocol):
     def process_ends(self, end: ProcessEnd) -> None:
         """Called before the last fact is written."""
 
+    def cell_failed(self, end: ProcessEnd) -> None:
+        """Called when an exception left a cell of a notebook."""
+
 
 class Attempt:
     """What the callbacks and the launcher of one process and log directory share.
@@ -85,6 +94,11 @@ class Attempt:
         self.hearing: dict[tuple[str, ...], list[Callable[..., None]]] = {}
         self._ears = Ears(self.recorder, self.guard)
         self._ears.begin()
+        self._log_tail = LogTail(self.recorder, self.guard)
+        self._log_tail.begin()
+        self._forget_cells: Callable[[], None] = lambda: None
+        with self.guard.protect("cells of a notebook"):
+            self._forget_cells = on_failed_cell(self._cell_failed)
         on_process_end(self._ended)
 
     @property
@@ -111,6 +125,8 @@ class Attempt:
     def release(self) -> None:
         """Ends the recording although the process goes on."""
         self._ears.end()
+        self._log_tail.end()
+        self._forget_cells()
         step = self.recorder.progress.step
         with self.guard.protect("the end of the run"):
             self.recorder.release(
@@ -119,12 +135,21 @@ class Attempt:
                 )
             )
 
+    def _cell_failed(self, error: BaseException) -> None:
+        if os.getpid() != self.pid:
+            return
+        end = end_by_exception(type(error), error, error.__traceback__)
+        for training in list(self.open):
+            with self.guard.protect("the end of a training"):
+                training.cell_failed(end)
+
     def _ended(self, end: ProcessEnd) -> None:
         under_way = self.under_way
         for training in list(self.open):
             with self.guard.protect("the end of a training"):
                 training.process_ends(end)
         self._ears.end()
+        self._log_tail.end()
         step = self.recorder.progress.step
         with self.guard.protect("the end of the run"):
             told = _told(end, self.left_by)

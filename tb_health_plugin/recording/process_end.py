@@ -68,7 +68,7 @@ def ended_by_exception(error: BaseException, trace: TracebackType | None) -> Non
     For whoever runs the program: a program may replace `sys.excepthook`.
     """
     if os.getpid() == _installed_in:
-        _tell(_end_by_exception(type(error), error, trace))
+        _tell(end_by_exception(type(error), error, trace))
 
 
 class _ExceptHook:
@@ -85,7 +85,7 @@ class _ExceptHook:
     ) -> None:
         if os.getpid() == _installed_in and _is_main_thread():
             with contextlib.suppress(Exception):
-                _tell(_end_by_exception(kind, error, trace))
+                _tell(end_by_exception(kind, error, trace))
                 trace = without_ours(trace)
                 # Python shows the one that the exception carries.
                 error.__traceback__ = trace
@@ -96,9 +96,10 @@ def _is_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
 
 
-def _end_by_exception(
+def end_by_exception(
     kind: type[BaseException], error: BaseException, trace: TracebackType | None
 ) -> ProcessEnd:
+    """The end that an exception makes, with its words and the user's line."""
     words = words_of(error, trace)
     return ProcessEnd(
         reason="interrupted" if issubclass(kind, KeyboardInterrupt) else "exception",

@@ -130,6 +130,11 @@ class Recorder:
         if self._live:
             self._box.put(encode_fact(fact))
 
+    def keep_log(self, lines: bytes) -> None:
+        """The newest lines of the program's log, in place of those before."""
+        if self._live:
+            self._box.set_log_tail(lines)
+
     def recording_stopped(self, what: str, why: str) -> None:
         """Hands over that a part of the recording failed."""
         now, step = time.time(), self.progress.step

@@ -81,8 +81,9 @@ def _incidents_of(attempt: Attempt) -> Iterator[payloads.IncidentPayload]:
             "threads": [],
         }
     for seen in attempt.all(facts.ProcessEnded):
-        text = seen.stacks or seen.output_tail
-        if seen.signal is not None or (seen.exit_code and text):
+        words = seen.stacks or seen.output_tail
+        text = words or seen.log_tail
+        if seen.signal is not None or (seen.exit_code and words):
             how = f"signal {seen.signal}" if seen.signal else f"status {seen.exit_code}"
             yield {
                 "id": "",

@@ -123,6 +123,7 @@ class Watcher:
                 memory_limit_bytes=self._limit,
                 stacks=self._last_words.stacks() or None,
                 output_tail=self._last_words.output_tail() or None,
+                log_tail=self._box.log_tail() or None,
                 silent_seconds=_silence(progress),
                 last_step=progress.step if progress else None,
                 phase=Phase(progress.phase).name.lower() if progress else None,

@@ -21,14 +21,16 @@ from dataclasses import dataclass
 _MAGIC = b"TBHEALTH"
 _VERSION = 1
 
-# Layout: a head, two slots for progress, the terms, a complaint, the ring of facts.
+# Layout: a head, two slots for progress, the terms, a complaint, two slots for the tail
+# of the log, the ring of facts.
 _HEAD = struct.Struct("<8sII")
 _WRITTEN_AT, _TAKEN_AT, _DROPPED_AT = 16, 24, 32
 _OWNER_AT, _BEAT_AT = 40, 48
 _PROGRESS_AT, _PROGRESS_BYTES = 128, 128
 _TERMS_AT, _TERMS_BYTES = 4_096, 60 << 10
 _COMPLAINT_AT, _COMPLAINT_BYTES = 64 << 10, 4 << 10
-_RING_AT = _COMPLAINT_AT + _COMPLAINT_BYTES
+_LOG_AT, _LOG_BYTES = _COMPLAINT_AT + _COMPLAINT_BYTES, 6 << 10
+_RING_AT = _LOG_AT + 2 * _LOG_BYTES
 # Facts wait here for a second at most; a thousand of them fit.
 RING_BYTES = 1 << 20
 _SIZE = _RING_AT + RING_BYTES
@@ -79,6 +81,7 @@ class BlackBox:
         self._map = mmap.mmap(fd, _SIZE)
         self._lock = threading.Lock()
         self._sequence = 0
+        self._log_slot = 0
         if bytes(self._map[:8]) == bytes(8):
             _HEAD.pack_into(self._map, 0, _MAGIC, _VERSION, os.getpid())
         magic, version, self.trainer_pid = _HEAD.unpack_from(self._map, 0)
@@ -125,6 +128,15 @@ class BlackBox:
         """Tells the writer what to write, and where; once, before it starts."""
         self._set_text(_TERMS_AT, _TERMS_BYTES, terms)
 
+    def set_log_tail(self, lines: bytes) -> None:
+        """Keeps the last lines of the log; too long ones are cut at their start."""
+        # The slots take turns. The older one is emptied last: one is always whole.
+        self._log_slot = 1 - self._log_slot
+        at = _LOG_AT + _LOG_BYTES * self._log_slot
+        self._set_text(at, _LOG_BYTES, lines[-(_LOG_BYTES - _RECORD.size) :])
+        other = _LOG_AT + _LOG_BYTES * (1 - self._log_slot)
+        _RECORD.pack_into(self._map, other, 0, 0)
+
     def complaint(self) -> str:
         """What the writer has to say to a person; empty if nothing."""
         return self._text(_COMPLAINT_AT, _COMPLAINT_BYTES).decode("utf-8", "replace")
@@ -159,6 +171,12 @@ class BlackBox:
 
     def terms(self) -> bytes:
         return self._text(_TERMS_AT, _TERMS_BYTES)
+
+    def log_tail(self) -> str:
+        """The last lines of the program's log; empty if there were none."""
+        slots = (_LOG_AT, _LOG_AT + _LOG_BYTES)
+        texts = [self._text(at, _LOG_BYTES) for at in slots]
+        return max(texts, key=len).decode("utf-8", "replace")
 
     def complain(self, text: str) -> None:
         """Has the trainer say something in the user's log."""

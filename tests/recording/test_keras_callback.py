@@ -137,7 +137,7 @@ def test_an_exception_is_told_with_its_line(tmp_path: Path, model, data):
     try:
         raise ValueError("bad batch")
     except ValueError as error:
-        end = process_end._end_by_exception(type(error), error, error.__traceback__)
+        end = process_end.end_by_exception(type(error), error, error.__traceback__)
     process_end._tell(end)
 
     ended = read(tmp_path).last(facts.RunEnded)

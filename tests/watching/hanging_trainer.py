@@ -13,12 +13,14 @@ from pathlib import Path
 
 from tb_health_plugin.recording.recorder import Recorder
 from tb_health_plugin.writing.phases import Phase
-from tests.watching.trainer import start, train
+from tests.watching.trainer import join_group, start, train
 
 STEPS = 500
+LEAKED_BYTES_PER_SECOND = 3 << 20
 
 
 def main(logdir: str, hang: str) -> None:
+    join_group()
     recorder = start(Path(logdir))
     train(recorder, STEPS, seconds=0.005)
     globals()[hang](recorder)
@@ -70,6 +72,16 @@ def pause(recorder: Recorder) -> None:
     os.write(1, b"pause\n")
     sys.stdin.readline()
     train(recorder, 1_000_000, seconds=0.005)
+
+
+def leak(recorder: Recorder) -> None:
+    """Three megabytes a second, however slow the machine is."""
+    hoard = bytearray()
+    began = time.monotonic()
+    while True:
+        train(recorder, 10, seconds=0.005)
+        wanted = int((time.monotonic() - began) * LEAKED_BYTES_PER_SECOND)
+        hoard += os.urandom(max(0, wanted - len(hoard)))
 
 
 def go_on(recorder: Recorder) -> None:

@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 
 from demo.tensorboard_server import wait_until
+from tb_health_plugin.diagnosis.story import tell
 from tb_health_plugin.events import facts
+from tb_health_plugin.reading.liveness import life_of
 from tests.watching.conftest import ROOT, command, read, wait_for_end, watchers
+from tests.watching.endings_table import kill_together
 
 pytestmark = pytest.mark.live
 
@@ -191,3 +194,23 @@ def fill(disk: Path) -> Path:
         while True:
             file.write(bytes(1_024))
     return filler
+
+
+def test_a_machine_that_is_lost_takes_trainer_and_watcher(tmp_path: Path):
+    """Both are killed for real; that the machine was started again is made up."""
+    logdir, root = tmp_path / "logs", tmp_path / "root"
+    logdir.mkdir()
+    training = Training(logdir)
+    training.step()
+    attempt, now = kill_together(training.process, logdir)
+    training.process.communicate()
+    kernel = root / "proc/sys/kernel/random"
+    kernel.mkdir(parents=True)
+    (kernel / "boot_id").write_text("another-boot\n")
+    (root / "proc/uptime").write_text("5.00 9.00\n")
+
+    here = tell(attempt, life_of(attempt, now))
+    again = tell(attempt, life_of(attempt, now, root=root))
+
+    assert (here.verdict.id, here.verdict.detail) == ("killed_outside", "together")
+    assert again.verdict.id == "machine_lost"

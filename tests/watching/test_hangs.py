@@ -13,12 +13,13 @@ from demo.tensorboard_server import wait_until
 from tb_health_plugin.diagnosis.story import tell
 from tb_health_plugin.events import facts
 from tb_health_plugin.reading.liveness import Life
-from tests.watching.conftest import ROOT, read, wait_for_end
+from tests.watching.conftest import ROOT, memory_group, read, wait_for_end
 
 pytestmark = pytest.mark.live
 
 ALIVE = Life(alive=True, because="")
 GONE = Life(alive=False, because="")
+LIMIT_BYTES = 300 << 20
 IMPATIENT = str(Path(__file__).with_name("impatient"))
 
 
@@ -137,6 +138,22 @@ def test_slow_but_moving(tmp_path: Path):
     assert b"too slow" not in said
     assert not attempt.all(facts.Stalled)
     assert not attempt.all(facts.RecordingStopped)
+
+
+def test_a_real_leak_is_told_before_its_limit(tmp_path: Path, monkeypatch):
+    """Seen from outside by a watcher whose window is shorter than in real life."""
+    with memory_group(LIMIT_BYTES) as group:
+        monkeypatch.setenv("TB_HEALTH_TEST_GROUP", str(group))
+        training = Training(tmp_path, *hanging(tmp_path, "leak"))
+        told = training.wait_for(facts.Incident)
+        training.end()
+
+    assert told.kind == "forecast"
+    assert told.message.startswith("Use of memory is growing and will reach its limit")
+    assert training.process.returncode == -signal.SIGKILL
+    attempt = wait_for_end(tmp_path)
+    held = attempt.last(facts.ProcessEnded).peak_memory_bytes
+    assert held < LIMIT_BYTES
 
 
 BEFORE = """

@@ -258,6 +258,21 @@ class TestStandardError:
         assert tail.endswith("xxx\nF tensorflow \ufffd: Check failed\n")
         assert len(tail) <= 8 << 10
 
+    def test_the_tail_of_its_log_is_kept_beside_it(self, tmp_path: Path):
+        program = write(
+            tmp_path,
+            "import logging, os, signal\n"
+            "logging.basicConfig(filename='log.txt', level='INFO')\n"
+            "logging.getLogger('my.data').info('shard %d', 7)\n"
+            "os.kill(os.getpid(), signal.SIGKILL)\n",
+        )
+
+        run([*launcher(tmp_path), program], tmp_path)
+
+        seen = wait_for_end(tmp_path / "logs").last(facts.ProcessEnded)
+        assert seen.log_tail == "INFO my.data: shard 7\n"
+        assert (tmp_path / "log.txt").read_text() == "INFO:my.data:shard 7\n"
+
     def test_a_file_is_left_alone_and_its_tail_is_kept(self, tmp_path: Path):
         program = write(
             tmp_path,

@@ -83,15 +83,16 @@ def end(recorder: Recorder, ending: str) -> None:
         ctypes.string_at(0)
     elif ending == "abort":
         os.abort()
-    elif ending in ("out_of_memory", "cpu_limit"):
+    elif ending in ("out_of_memory", "cpu_limit", "time_limit"):
         use_up(recorder, ending)
-    elif ending in ("wait", "time_limit", "killed_together"):
+    elif ending in ("wait", "killed_together"):
         time.sleep(600)
     else:
         os.kill(os.getpid(), signal.Signals[ending])
 
 
 def use_up(recorder: Recorder, ending: str) -> None:
+    """Trains on until there is no more of it."""
     hoard = []
     while True:
         if ending == "out_of_memory":

@@ -60,7 +60,10 @@ SCENARIOS = {
         causes=("host_oom", "memory_leak"),
         group="memory",
     ),
-    "slow_data": Scenario(trainer="slow_data", causes=("straggler",), steps=60),
+    # Where others take the cores all steps are slow, and only the wait stands out.
+    "slow_data": Scenario(
+        trainer="slow_data", causes=("straggler", "input_bound"), steps=60
+    ),
     "cpu_quota": Scenario(trainer="work", causes=("straggler",), steps=60, group="cpu"),
     "fewer_batches": Scenario(causes=("peer_lost",), steps=80, missing=70),
     "network_cut": Scenario(causes=("peer_lost",), worker="", apart=True),

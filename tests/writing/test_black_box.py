@@ -148,3 +148,24 @@ def test_everything_survives_the_sigkill_of_its_writer(box: BlackBox):
     assert done.returncode == -signal.SIGKILL
     assert box.progress().step == 1_000
     assert list(box.take())[-1] == b"fact 1000"
+
+
+class TestTheTailOfTheLog:
+    def test_the_newest_lines_are_there(self, box):
+        assert box.log_tail() == ""
+        for text in (b"one\n", b"two\n", b"3\n"):
+            box.set_log_tail(text)
+            assert box.log_tail() == text.decode()
+
+    def test_what_was_half_written_leaves_the_lines_before(self, box, monkeypatch):
+        box.set_log_tail(b"one\n")
+
+        def killed(self, at: int, room: int, text: bytes) -> None:
+            self._map[at + 8 : at + 10] = text[:2]
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(BlackBox, "_set_text", killed)
+        with pytest.raises(KeyboardInterrupt):
+            box.set_log_tail(b"two\n")
+
+        assert box.log_tail() == "one\n"

@@ -189,6 +189,11 @@ class FitWatch:
         self._left_by = LeftBy(error_id=end.error_id, words=words, during=during)
         self._close("raised")
 
+    def cell_failed(self, end: ProcessEnd) -> None:
+        """A cell of a notebook was left; it was ours if it ran in our thread."""
+        if self.is_open and self.is_this_thread():
+            self.process_ends(end)
+
     def _raised(self, raised: Raised) -> None:
         """A part saw an exception on its way out of `fit`; runs in that moment."""
         error = raised.error

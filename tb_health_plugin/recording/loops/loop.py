@@ -155,6 +155,9 @@ class Loop:
         """The process ends, and this loop with it."""
         self._close(ending.left_with(end, self._during))
 
+    def cell_failed(self, end: ProcessEnd) -> None:
+        """Its own `with` has seen what left it, or it goes on in the next cell."""
+
     def _begin(self, part: Part) -> None:
         with self._guard.protect(f"a part of a loop ({type(part).__name__})"):
             # First: a part that fails halfway has things to undo.

@@ -31,7 +31,7 @@ class Recorded:
             end = ProcessEnd(reason="finished", happened_at=1.0)
         else:
             trace = error.__traceback__
-            end = process_end._end_by_exception(type(error), error, trace)
+            end = process_end.end_by_exception(type(error), error, trace)
         process_end._tell(end)
 
     def all(self, kind: type[facts.Fact]) -> list[Any]:

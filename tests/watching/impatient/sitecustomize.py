@@ -12,6 +12,8 @@ _IMPATIENT = (
     "stall.IDLE_SECONDS = stall.PREPARING_IDLE_SECONDS = 4.0\n"
     "import tb_health_plugin.watching.stall_watch as stall_watch\n"
     "stall_watch.LOOK_SECONDS = 0.2\n"
+    "import tb_health_plugin.watching.forecast as forecast\n"
+    "forecast.WINDOW_SECONDS = 8.0\n"
 )
 
 watcher_start._BOOT = watcher_start._BOOT.replace(_START, _IMPATIENT + _START)
