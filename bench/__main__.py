@@ -4,11 +4,18 @@ import os
 import sys
 from pathlib import Path
 
-from bench import gpu_cost, hook_cost, judging_cost, reading_cost, watcher_cost
+from bench import (
+    gpu_cost,
+    hook_cost,
+    judging_cost,
+    reading_cost,
+    tab_speed,
+    watcher_cost,
+)
 from bench.measuring import machine
 
 OUT = Path(__file__).parent / "out"
-QUESTIONS = (watcher_cost, gpu_cost, hook_cost, reading_cost, judging_cost)
+QUESTIONS = (watcher_cost, gpu_cost, hook_cost, reading_cost, judging_cost, tab_speed)
 
 
 def main() -> int:

@@ -52,7 +52,12 @@ VIEWS = {
     "run_live": place("run", run=RUNNING),
     "run_stuck": place("run", run=STUCK),
     "compare": place("compare", a="vanishing_gradients"),
-    "compare_two": place("compare", a="lr_too_high", b="healthy-12"),
+    "compare_four": place(
+        "compare", a="lr_too_high", b="healthy-12", b2="overfitting", b3="healthy-5"
+    ),
+    "compare_difference": place(
+        "compare", a="lr_too_high", b="healthy-12", draw="difference"
+    ),
 }
 
 

@@ -2,6 +2,7 @@
 import { report } from "./report";
 import { nav } from "./state";
 import { CompareView } from "./views/compare";
+import { KeyList } from "./views/key-list";
 import { RunView } from "./views/run";
 import { RunsView } from "./views/runs";
 import { savedSentence } from "./words";
@@ -11,6 +12,7 @@ export function App() {
     <>
       {report && <p class="saved-bar">{savedSentence(report.madeAt)}</p>}
       <View />
+      <KeyList />
     </>
   );
 }

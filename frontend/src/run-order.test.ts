@@ -51,7 +51,9 @@ describe("filters", () => {
   });
 
   test("filter and search combine", () => {
-    expect(names(selectRuns(all, "failed", "na", null))).toEqual(["nan"]);
+    expect(
+      names(selectRuns(all, { filter: "failed", cause: "", query: "na", sort: null })),
+    ).toEqual(["nan"]);
   });
 });
 

@@ -1,7 +1,7 @@
 // Which runs the list shows, and in which order.
 import type { Maybe, RunRow } from "./api-types";
 import { isLive, type Shape, shapeOf } from "./run-tone";
-import { FILTERS, type Filter, type Sort, type SortKey } from "./url-state";
+import { FILTERS, type Filter, type Nav, type Sort, type SortKey } from "./url-state";
 
 /** A run with warnings that still runs counts as both. */
 export function belongsTo(run: RunRow, filter: Filter): boolean {
@@ -34,6 +34,18 @@ export function countByFilter(runs: readonly RunRow[]): Map<Filter, number> {
       filter,
       runs.filter((run) => belongsTo(run, filter)).length,
     ]),
+  );
+}
+
+/** Why runs failed or were warned of, the most frequent first. */
+export function countCauses(runs: readonly RunRow[]): [string, number][] {
+  const counts = new Map<string, number>();
+  for (const run of runs) {
+    if (run.severity === null || run.severity === "info") continue;
+    counts.set(run.chip, (counts.get(run.chip) ?? 0) + 1);
+  }
+  return [...counts].sort(
+    ([a, left], [b, right]) => right - left || byName.compare(a, b),
   );
 }
 
@@ -109,11 +121,14 @@ export function ordered(runs: readonly RunRow[], sort: Sort | null): RunRow[] {
 
 export function selectRuns(
   runs: readonly RunRow[],
-  filter: Filter,
-  query: string,
-  sort: Sort | null,
+  { filter, cause, query, sort }: Pick<Nav, "filter" | "cause" | "query" | "sort">,
 ): RunRow[] {
-  const shown = runs.filter((run) => belongsTo(run, filter) && matches(run, query));
+  const shown = runs.filter(
+    (run) =>
+      belongsTo(run, filter) &&
+      (cause === "" || run.chip === cause) &&
+      matches(run, query),
+  );
   return ordered(shown, sort);
 }
 

@@ -3,6 +3,7 @@ import { signal } from "@preact/signals";
 import { runListSource } from "./api";
 import { createFeed } from "./feed";
 import * as host from "./host";
+import { watchKeys } from "./keys";
 import { report } from "./report";
 import { type Nav, START } from "./url-state";
 
@@ -17,6 +18,7 @@ export const lit = signal<{ lane: string; x: number | null } | null>(null);
 export const runList = createFeed(runListSource());
 
 export function connectToHost(): void {
+  watchKeys(() => open({ view: "runs" }));
   host.nameThisPage();
   nav.value = firstNav(host.currentNav());
   host.watchTheme((isDark) => {

@@ -13,6 +13,7 @@ const deep: Nav = {
   range: [12.5, 99],
   incident: "3",
   filter: "failed",
+  cause: "",
   query: "out of",
   sort: { key: "memory", descending: true },
 };

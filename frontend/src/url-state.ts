@@ -64,6 +64,8 @@ export interface Nav {
   range: readonly [number, number] | null;
   incident: string;
   filter: Filter;
+  /** Only runs with this cause, in the words of their chip; empty for all. */
+  cause: string;
   query: string;
   /** Null is the usual order: live runs first, then the newest. */
   sort: Sort | null;
@@ -81,6 +83,7 @@ export const START: Nav = {
   range: null,
   incident: "",
   filter: "all",
+  cause: "",
   query: "",
   sort: null,
 };
@@ -147,6 +150,7 @@ export function readNav(hash: string): Nav {
     range: readRange(mine.get("from"), mine.get("to")),
     incident: mine.get("inc") ?? "",
     filter: oneOf(FILTERS, mine.get("f")) ?? START.filter,
+    cause: mine.get("why") ?? "",
     query: mine.get("q") ?? "",
     sort: readSort(mine.get("sort")),
   };
@@ -180,6 +184,7 @@ export function writeNav(nav: Nav, hash: string): string {
     ["view", nav.view === "runs" ? "" : nav.view],
     ...ofView[nav.view],
     ["f", nav.filter === START.filter ? "" : nav.filter],
+    ["why", nav.cause],
     ["q", nav.query],
     ["sort", nav.sort ? `${nav.sort.descending ? "-" : ""}${nav.sort.key}` : ""],
   ];

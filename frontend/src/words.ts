@@ -153,6 +153,10 @@ export function workersTitle(size: number): string {
   return `${counted(size, "worker")} that trained together`;
 }
 
+export function attemptsWords(count: number): string {
+  return counted(count, "attempt");
+}
+
 export function otherThreads(count: number): string {
   return `${counted(count, "other thread")} outside of your code`;
 }
@@ -342,5 +346,7 @@ export function gapWords(seconds: number): string {
 
 /** Why a lane stands first. */
 export function explainsTag(state: Maybe<RunState>): string {
-  return state === "running" ? "explains the warning" : "explains the stop";
+  return state === "running" || state === "finished"
+    ? "explains the warning"
+    : "explains the stop";
 }

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_health_plugin.comparing.divergence import Measure
-from tb_health_plugin.events import facts
 from tb_health_plugin.reading import derived
 from tb_health_plugin.reading.run_history import Attempt, RunHistory
 from tb_health_plugin.reading.table import TIME, Array, Table, measured
@@ -103,24 +102,6 @@ def _column(name: str, which: Tables = _samples) -> Source:
     return read
 
 
-def _loss_profile(record: Record) -> Track:
-    """Mean losses of equal parts of the epochs that ended."""
-    time: list[float] = []
-    step: list[float] = []
-    value: list[float] = []
-    for epoch in record.attempt.all(facts.EpochEnded):
-        parts = len(epoch.loss_profile)
-        if not parts or epoch.first_step is None or epoch.last_step is None:
-            continue
-        began = epoch.wall_time if epoch.started_at is None else epoch.started_at
-        through = (np.arange(parts) + 0.5) / parts
-        time += (began + through * (epoch.wall_time - began)).tolist()
-        steps = epoch.last_step - epoch.first_step
-        step += (epoch.first_step + through * steps).tolist()
-        value += epoch.loss_profile
-    return Track(np.asarray(time), np.asarray(step), np.asarray(value))
-
-
 def _share_of_b(share: float, least: float) -> Measure:
     return Measure(lambda a, b: np.maximum(share * np.abs(b), least))
 
@@ -204,7 +185,7 @@ SIGNALS = (
         "number",
         "loss",
         "loss",
-        (_loss_profile, _column("loss")),
+        (_column("loss", derived.loss_profiles), _column("loss")),
         _LOSS,
     ),
     Signal(

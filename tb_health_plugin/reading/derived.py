@@ -52,6 +52,26 @@ def inspections(attempt: Attempt) -> Table:
     return table
 
 
+def loss_profiles(attempt: Attempt) -> Table:
+    """Mean losses of equal parts of the epochs that ended."""
+    table = Table()
+    for epoch in sorted(attempt.all(facts.EpochEnded), key=lambda one: one.wall_time):
+        parts = len(epoch.loss_profile)
+        if not parts or epoch.first_step is None or epoch.last_step is None:
+            continue
+        began = epoch.wall_time if epoch.started_at is None else epoch.started_at
+        through = (np.arange(parts) + 0.5) / parts
+        table.append(
+            {
+                TIME: began + through * (epoch.wall_time - began),
+                "step": epoch.first_step
+                + through * (epoch.last_step - epoch.first_step),
+                "loss": list(epoch.loss_profile),
+            }
+        )
+    return table
+
+
 def _rate(time: Array, counter: Array) -> Array:
     rate = np.full(len(time), NOT_MEASURED)
     # Some counters are measured more rarely than others.

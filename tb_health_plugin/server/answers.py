@@ -3,6 +3,8 @@
 import math
 import os
 
+import numpy as np
+
 from tb_health_plugin.diagnosis.as_json import (
     not_measured,
     silenced,
@@ -12,6 +14,7 @@ from tb_health_plugin.diagnosis.as_json import (
 )
 from tb_health_plugin.diagnosis.verdict import Story
 from tb_health_plugin.events import facts
+from tb_health_plugin.events.columns import MOST_GPUS
 from tb_health_plugin.reading.downsample import downsample
 from tb_health_plugin.reading.run_history import Attempt, RunHistory
 from tb_health_plugin.reading.table import Table, measured
@@ -96,9 +99,8 @@ def run_row(told: ToldRun) -> payloads.RunRow:
     row["chip"] = story.chip
     row["severity"] = story.severity
     row["headline"] = story.headline
-    _add_progress(row, attempt, live=story.state == "running")
-    if story.severity != "info" and row["step"] is not None:
-        row["marks"] = [{"step": row["step"], "severity": story.severity}]
+    _add_progress(row, attempt, live=story.state in ("running", "stuck"))
+    row["marks"] = _marks(story, row["step"])
     return row
 
 
@@ -108,6 +110,15 @@ def _add_partial(row: payloads.RunRow, partial: Story) -> None:
     if partial.verdict is not None:
         row["step"] = partial.verdict.stopped_at.step
         row["last_seen_at"] = partial.verdict.stopped_at.wall_time
+
+
+def _marks(story: Story, last_step: int | None) -> list[payloads.Mark]:
+    """Where it went wrong, and where it ended for that."""
+    if story.severity == "info":
+        return []
+    cause = story.verdict.cause_at.step if story.verdict else None
+    steps = dict.fromkeys(step for step in (cause, last_step) if step is not None)
+    return [{"step": step, "severity": story.severity} for step in steps]
 
 
 def run_story(view: View, name: str) -> payloads.RunStory:
@@ -177,7 +188,7 @@ def lane_points(
         raise RequestError(
             f"buckets={buckets} is out of range: expected 1 to {MOST_BUCKETS}."
         )
-    drawn = drawn_lanes(find_run(view, name).run.history).get(lane_id)
+    drawn = drawn_lanes(find_run(view, name).run.history, lane_id).get(lane_id)
     if drawn is None:
         raise NotFound(f'Run "{name}" has no data for a lane called "{lane_id}".')
     points = downsample(
@@ -234,6 +245,7 @@ def _add_progress(row: payloads.RunRow, attempt: Attempt, *, live: bool) -> None
     row["peak_memory_bytes"] = _highest(table, held)
     row["memory_limit_bytes"] = limit.value if limit else None
     row["data_wait_fraction"] = _waiting(attempt)
+    row["gpu_busy_fraction"] = _gpu_busy(table)
 
 
 def _waiting(attempt: Attempt) -> float | None:
@@ -246,6 +258,18 @@ def _waiting(attempt: Attempt) -> float | None:
         table = attempt.samples
         waited, took = (_sum(table, n) for n in ("wait_seconds", "step_seconds"))
     return min(1.0, waited / took) if took > 0 else None
+
+
+def _gpu_busy(table: Table) -> float | None:
+    """Share of the time that the GPUs worked, all of them together."""
+    busy = [
+        values[measured(values)]
+        for gpu in range(MOST_GPUS)
+        if table.has(name := f"gpu{gpu}_busy_fraction")
+        for values in [table.column(name)]
+    ]
+    known = np.concatenate(busy) if busy else np.empty(0)
+    return float(np.mean(known)) if len(known) else None
 
 
 def _planned_steps(attempt: Attempt) -> int | None:

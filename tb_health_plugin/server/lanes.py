@@ -3,10 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
+from tb_health_plugin.events import facts
 from tb_health_plugin.events.columns import MOST_GPUS
-from tb_health_plugin.reading.derived import inspections, rates
+from tb_health_plugin.reading.derived import inspections, loss_profiles, rates
 from tb_health_plugin.reading.run_history import Attempt, RunHistory
-from tb_health_plugin.reading.table import Table
+from tb_health_plugin.reading.table import TIME, Table, measured
 
 _GIB = 1 << 30
 
@@ -82,6 +85,54 @@ def _least_of_gpus(table: Table, column: str) -> float | None:
     return min(said, default=None)
 
 
+def _while_alive(attempt: Attempt) -> Table:
+    """Samples up to the last of the process; what is free after it says nothing."""
+    samples = attempt.samples
+    alive = np.flatnonzero(measured(samples.column("process_rss_bytes")))
+    return (
+        samples.until(float(samples.column(TIME)[alive[-1]])) if len(alive) else samples
+    )
+
+
+def losses(attempt: Attempt) -> Table:
+    """The loss as finely as it was recorded, and that of the validation.
+
+    Epochs that ended left more detail than samples once a second, where steps are
+    quick; the epoch under way at the end has only its samples.
+    """
+    samples, parts = attempt.samples, loss_profiles(attempt)
+    sampled = np.flatnonzero(measured(samples.column("loss")))
+    if len(parts) <= len(sampled):
+        rows = {name: samples.column(name) for name in (TIME, "step", "loss")}
+    else:
+        last = float(parts.column(TIME)[-1])
+        later = sampled[samples.column(TIME)[sampled] > last]
+        rows = {
+            name: np.concatenate([parts.column(name), samples.column(name)[later]])
+            for name in (TIME, "step", "loss")
+        }
+    table = Table()
+    table.append(rows)
+    return _with_validation(table, attempt)
+
+
+def _with_validation(table: Table, attempt: Attempt) -> Table:
+    ends = [e for e in attempt.all(facts.EpochEnded) if "val_loss" in e.metrics]
+    if not ends:
+        return table
+    table.append(
+        {
+            TIME: [epoch.wall_time for epoch in ends],
+            "step": [float(epoch.step) for epoch in ends],
+            "val_loss": [epoch.metrics["val_loss"] for epoch in ends],
+        }
+    )
+    order = np.argsort(table.column(TIME), kind="stable")
+    sorted_ = Table()
+    sorted_.append({name: table.column(name)[order] for name in table.names})
+    return sorted_
+
+
 def _of_gpus(column: str) -> dict[str, str]:
     return {f"gpu{gpu}_{column}": f"GPU {gpu}" for gpu in range(MOST_GPUS)}
 
@@ -97,6 +148,7 @@ LANES = (
             "host_memory_used_bytes": "Whole machine",
         },
         _memory_limits,
+        _while_alive,
     ),
     Lane(
         "data_wait",
@@ -115,7 +167,13 @@ LANES = (
         table=rates,
     ),
     Lane("step_time", "Step time", "seconds", {"step_seconds": "Step"}),
-    Lane("loss", "Loss", "number", {"loss": "Loss"}),
+    Lane(
+        "loss",
+        "Loss",
+        "number",
+        {"loss": "Training", "val_loss": "Validation"},
+        table=losses,
+    ),
     Lane(
         "gradient_norm",
         "Gradient norm",
@@ -169,20 +227,32 @@ class DrawnLane:
     period_seconds: float
 
 
-def drawn_lanes(history: RunHistory) -> dict[str, DrawnLane]:
-    """The lanes to draw: from the last attempt, else from summaries."""
+def drawn_lanes(history: RunHistory, only: str = "") -> dict[str, DrawnLane]:
+    """The lanes to draw: from the last attempt, else from summaries.
+
+    Args:
+        history: Of the run.
+        only: Id of the only lane that is wanted; the others cost nothing then.
+    """
     sources = [history.latest] if history.latest else []
+    made: dict[tuple[object, int], Table] = {}
     found: dict[str, DrawnLane] = {}
     for lane in LANES:
+        if only not in ("", lane.id):
+            continue
         for attempt in (*sources, *history.summaries):
             if lane.id in found:
                 continue
-            table = lane.table(attempt)
-            columns = _measured_columns(lane, table)
+            # Several lanes are columns of one table.
+            key = (lane.table, id(attempt))
+            if key not in made:
+                made[key] = lane.table(attempt)
+            columns = _measured_columns(lane, made[key])
             if columns:
-                # Looks at single steps come when they can be afforded.
-                period = 0.0 if lane.table is inspections else attempt.period_seconds
-                found[lane.id] = DrawnLane(lane, columns, table, period)
+                # What comes when it can be afforded has no rhythm to miss.
+                irregular = lane.table in (inspections, losses)
+                period = 0.0 if irregular else attempt.period_seconds
+                found[lane.id] = DrawnLane(lane, columns, made[key], period)
     return found
 
 

@@ -76,15 +76,15 @@ class Page:
 
 
 @pytest.fixture(scope="session")
-def _chromium() -> Iterator[Any]:
+def chromium() -> Iterator[Any]:
     with browser() as chromium:
         yield chromium
 
 
 @pytest.fixture
-def open_page(_chromium: Any) -> Iterator[Callable[[str], Page]]:
+def open_page(chromium: Any) -> Iterator[Callable[[str], Page]]:
     """Opens an address in a browser that remembers nothing."""
-    context = _chromium.new_context(viewport={"width": 1280, "height": 900})
+    context = chromium.new_context(viewport={"width": 1280, "height": 900})
     context.set_default_timeout(MOST_MILLISECONDS)
     yield lambda url: Page(context.new_page(), url)
     context.close()

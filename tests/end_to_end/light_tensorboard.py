@@ -11,7 +11,9 @@ _PATH = {"PYTHONPATH": str(Path(__file__).with_name("without_tensorflow"))}
 
 
 def tensorboard(
-    arguments: Sequence[str], *, env: Mapping[str, str] | None = None
+    arguments: Sequence[str], *, port: int = 0, env: Mapping[str, str] | None = None
 ) -> contextlib.AbstractContextManager[TensorBoardServer]:
     """Runs TensorBoard as where TensorFlow is not installed, until the block ends."""
-    return tensorboard_server.tensorboard(arguments, env={**_PATH, **(env or {})})
+    return tensorboard_server.tensorboard(
+        arguments, port=port, env={**_PATH, **(env or {})}
+    )

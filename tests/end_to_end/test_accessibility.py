@@ -21,6 +21,8 @@ VIEWS = {
     "runs": "",
     "run": "&p.health.view=run&p.health.run=killed",
     "compare": "&p.health.view=compare&p.health.a=killed&p.health.b=finished",
+    "compare_three": "&p.health.view=compare&p.health.a=killed&p.health.b=finished"
+    "&p.health.b2=finished&p.health.draw=difference",
 }
 
 
@@ -54,7 +56,14 @@ def test_no_view_breaks_a_rule_of_accessibility(
         page.locator("body").evaluate("body => body.classList.add('dark-mode')")
         page.health.locator(":root[data-theme=dark]").wait_for()
 
+    # What is folded or opened by a button is held to the same rules.
+    page.health.locator("main").evaluate(
+        "main => main.querySelectorAll('details').forEach(box => { box.open = true })"
+    )
     assert violations(page, RULES) == []
+    if view == "runs":
+        page.health.get_by_role("button", name="Keys").click()
+        assert violations(page, RULES) == []
 
 
 def test_a_picture_without_words_would_be_found(

@@ -42,6 +42,7 @@ import { SpokenCursor } from "./spoken-cursor";
 import { Pins, Ticks } from "./timeline-head";
 import { timelineKey } from "./timeline-keys";
 import { summaryOf, type Track } from "./track";
+import { useWheel } from "./use-wheel";
 import { useWidth } from "./use-width";
 
 interface Props {
@@ -273,12 +274,15 @@ function Lanes({ comparison, group, stores, cursor, zoom, difference }: LanesPro
     };
   }
   useSheet(sheet);
+  const box = useRef<HTMLDivElement>(null);
+  useWheel(box, { range, full, onZoom });
 
   const place = (x: number) => alignedPlace(align, x);
   const keys = { range, full, cursor, marks, selected: "", onZoom, onSelect };
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset is for forms.
     <div
+      ref={box}
       class="lanes muted"
       role="group"
       aria-label={COMPARE_TIMELINE_LABEL}

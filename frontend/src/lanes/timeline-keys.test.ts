@@ -26,6 +26,11 @@ test("arrows move the cursor, with Shift ten times as far", () => {
   expect(press("ArrowLeft", {}, true).cursor.value).toBe(90);
 });
 
+test("comma and full stop move the zoom, but not out of the run", () => {
+  expect(press(".").onZoom).toHaveBeenCalledWith([40, 240]);
+  expect(press(",").onZoom).toHaveBeenCalledWith([0, 200]);
+});
+
 test("the cursor stays in sight", () => {
   expect(press("ArrowRight", { cursor: signal(200) }).cursor.value).toBe(200);
 });

@@ -2,7 +2,7 @@
 import type { Signal } from "@preact/signals";
 import type { Maybe } from "../api-types";
 import type { PlacedMark } from "./marks";
-import { type Range, zoomed } from "./scale";
+import { type Range, withinFull, zoomed } from "./scale";
 
 export interface KeyTargets {
   range: Range;
@@ -17,6 +17,9 @@ export interface KeyTargets {
 /** One arrow press moves this share of what is in sight; with Shift ten times that. */
 const CURSOR_SHARE = 1 / 200;
 
+/** One press moves the zoom by this share of what is in sight. */
+const PAN_SHARE = 0.2;
+
 export function timelineKey(event: KeyboardEvent, targets: KeyTargets): void {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const act = actionOf(event, targets);
@@ -29,6 +32,7 @@ function actionOf(event: KeyboardEvent, targets: KeyTargets): (() => void) | nul
   const { range, full, cursor, onZoom } = targets;
   const span = range[1] - range[0];
   const at = cursor.peek() ?? range[1];
+  const pan = span * PAN_SHARE;
   const stride = span * CURSOR_SHARE * (event.shiftKey ? 10 : 1);
   const move = (by: number) => () => {
     cursor.value = Math.max(range[0], Math.min(range[1], at + by));
@@ -43,6 +47,10 @@ function actionOf(event: KeyboardEvent, targets: KeyTargets): (() => void) | nul
       return () => onZoom(zoomed(range, 0.5, at, full));
     case "-":
       return () => onZoom(zoomed(range, 2, at, full));
+    case ",":
+      return () => onZoom(withinFull([range[0] - pan, range[1] - pan], full));
+    case ".":
+      return () => onZoom(withinFull([range[0] + pan, range[1] + pan], full));
     case "0":
       return () => onZoom(null);
     case "n":

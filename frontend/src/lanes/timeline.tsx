@@ -23,6 +23,7 @@ import { TimelineHead, ticksOf } from "./timeline-head";
 import { timelineKey } from "./timeline-keys";
 import { summaryOf, trackOf, valueAt } from "./track";
 import { type Ranges, useRanges } from "./use-ranges";
+import { useWheel } from "./use-wheel";
 import { useWidth } from "./use-width";
 
 const GRADIENTS = "gradient_norm";
@@ -175,6 +176,8 @@ function Lanes({ story, store, inside, ranges, cursor }: LanesProps) {
     ];
   }
   useSheet(sheet);
+  const box = useRef<HTMLDivElement>(null);
+  useWheel(box, { range, full, onZoom: zoomTo });
 
   const keys = { range, full, cursor, marks, selected, onZoom: zoomTo, onSelect };
   const shared = { axis, range, width, clock, cursor, marks, selected };
@@ -182,6 +185,7 @@ function Lanes({ story, store, inside, ranges, cursor }: LanesProps) {
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset is for forms.
     <div
+      ref={box}
       class={`lanes ${tone}`}
       role="group"
       aria-label={TIMELINE_LABEL}

@@ -8,6 +8,7 @@ import { NavLink } from "../parts/nav-link";
 import { StepsBar } from "../parts/steps-bar";
 import { runPlace } from "../state";
 import type { SortKey } from "../url-state";
+import { attemptsWords } from "../words";
 
 export interface Column {
   key: SortKey;
@@ -75,6 +76,7 @@ function RunName({ run }: { run: RunRow }) {
     >
       {head}
       {split >= 0 && <span class="faint">{run.name.slice(split)}</span>}
+      {run.attempts > 1 && <span class="attempts">{attemptsWords(run.attempts)}</span>}
     </NavLink>
   );
 }

@@ -1,8 +1,9 @@
 // The pills that filter the run list by health, and the search box.
+import { useMemo, useState } from "preact/hooks";
 import type { RunRow } from "../api-types";
 import { integer } from "../format";
 import { Glyph } from "../parts/glyph";
-import { countByFilter } from "../run-order";
+import { countByFilter, countCauses } from "../run-order";
 import type { Shape } from "../run-tone";
 import { adjust } from "../state";
 import { FILTERS, type Filter } from "../url-state";
@@ -27,7 +28,7 @@ interface Props {
 }
 
 export function RunFilters({ runs, filter, query }: Props) {
-  const counts = countByFilter(runs);
+  const counts = useMemo(() => countByFilter(runs), [runs]);
   // An empty group is not offered, unless it is the one that is chosen.
   const offered = FILTERS.filter(
     (item) => item === "all" || item === filter || (counts.get(item) ?? 0) > 0,
@@ -56,6 +57,45 @@ export function RunFilters({ runs, filter, query }: Props) {
         />
       </label>
     </search>
+  );
+}
+
+/** As many fit into a line or two; the search finds the others. */
+const MOST_CAUSES = 12;
+
+/** "Why runs failed": each cause is a filter, and a second click takes it off again. */
+export function Causes({ runs, chosen }: { runs: readonly RunRow[]; chosen: string }) {
+  const [all, setAll] = useState(false);
+  const causes = useMemo(() => countCauses(runs), [runs]);
+  if (causes.length === 0 && chosen === "") return null;
+  const first = all ? causes : causes.slice(0, MOST_CAUSES);
+  const hidden = first.some(([cause]) => cause === chosen) || chosen === "";
+  const shown = hidden ? first : [...first, [chosen, 0] as [string, number]];
+  return (
+    <fieldset class="causes">
+      <legend>Why:</legend>
+      {shown.map(([cause, count]) => (
+        <button
+          key={cause}
+          type="button"
+          class="link cause"
+          aria-pressed={cause === chosen}
+          onClick={() => adjust({ cause: cause === chosen ? "" : cause })}
+        >
+          {cause} <span class="count">{integer(count)}</span>
+        </button>
+      ))}
+      {causes.length > MOST_CAUSES && (
+        <button
+          type="button"
+          class="link faint"
+          aria-expanded={all}
+          onClick={() => setAll(!all)}
+        >
+          {all ? "Fewer" : `${causes.length - MOST_CAUSES} more`}
+        </button>
+      )}
+    </fieldset>
   );
 }
 

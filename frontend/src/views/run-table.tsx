@@ -6,6 +6,7 @@ import { nextSort } from "../run-order";
 import { adjust, openRun } from "../state";
 import type { Sort } from "../url-state";
 import { COLUMN_TITLES } from "../words";
+import { useRowKeys } from "./row-keys";
 import { type Column, columnsFor } from "./run-columns";
 import { PickBox } from "./run-picks";
 import { virtualWindow } from "./virtual-window";
@@ -24,6 +25,7 @@ export function RunTable({ runs, allRuns, sort }: Props) {
   const body = useRef<HTMLTableSectionElement>(null);
   const view = useViewport(body);
   const now = useNow(30);
+  useRowKeys({ runs, body, rowHeight: ROW_HEIGHT });
   const columns = columnsFor(allRuns);
   const shown = virtualWindow(runs.length, ROW_HEIGHT, view.scrolled, view.height);
   return (

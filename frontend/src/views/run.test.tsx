@@ -53,12 +53,13 @@ test("a lane that only supports the verdict does not explain the stop", async ()
     wall_time: 1,
   });
   const lanes = [lane({ id: "host_memory" })];
+  const run = row({ state: "failed" });
 
-  await show({ verdict: finding({ evidence: [memory("supporting")] }), lanes });
+  await show({ run, verdict: finding({ evidence: [memory("supporting")] }), lanes });
   expect(screen.queryByText("explains the stop")).toBeNull();
 
   cleanup();
-  await show({ verdict: finding({ evidence: [memory("strong")] }), lanes });
+  await show({ run, verdict: finding({ evidence: [memory("strong")] }), lanes });
   expect(screen.getByText("explains the stop")).toBeTruthy();
 });
 

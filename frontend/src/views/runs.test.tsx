@@ -1,4 +1,4 @@
-import { cleanup, fireEvent, render, screen } from "@testing-library/preact";
+import { cleanup, fireEvent, render, screen, within } from "@testing-library/preact";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { RunRow } from "../api-types";
 import { nav, runList } from "../state";
@@ -104,12 +104,23 @@ describe("finding runs", () => {
 
   test("pills filter and count, and empty ones are not offered", async () => {
     await show(runs);
-    const pills = screen.getAllByRole("button", { pressed: false });
+    const group = screen.getByRole("group", { name: "Show runs that are" });
+    const pills = within(group).getAllByRole("button", { pressed: false });
     expect(pills.map((pill) => pill.textContent)).toEqual(["Failed 1", "Finished 1"]);
 
     fireEvent.click(screen.getByText("Failed"));
 
     await vi.waitFor(() => expect(shownNames()).toEqual(["bad"]));
+  });
+
+  test("a cause filters, and a second click takes it off again", async () => {
+    await show([...runs, row({ name: "nan", severity: "critical", chip: "NaN loss" })]);
+
+    fireEvent.click(screen.getByRole("button", { name: /^NaN loss/ }));
+    await vi.waitFor(() => expect(shownNames()).toEqual(["nan"]));
+
+    fireEvent.click(screen.getByRole("button", { name: /^NaN loss/ }));
+    await vi.waitFor(() => expect(shownNames()).toHaveLength(3));
   });
 
   test("the search narrows, and a way back is offered", async () => {

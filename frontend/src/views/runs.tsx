@@ -10,7 +10,7 @@ import { needAttention, selectRuns } from "../run-order";
 import { shapeOf, toneOf } from "../run-tone";
 import { adjust, nav, runList, runPlace } from "../state";
 import { problemsTitle, readingSentence, STILL_WAITING, TAB_TITLE } from "../words";
-import { RunFilters } from "./run-filters";
+import { Causes, RunFilters } from "./run-filters";
 import { PickTray } from "./run-picks";
 import { RunTable } from "./run-table";
 import { Start } from "./start";
@@ -44,6 +44,7 @@ function Loaded({ list }: { list: RunList }) {
       <h1 class="unseen">{TAB_TITLE}: all runs</h1>
       <NeedsYou runs={needAttention(list.runs)} />
       <RunFilters runs={list.runs} filter={nav.value.filter} query={nav.value.query} />
+      <Causes runs={list.runs} chosen={nav.value.cause} />
       {!list.reading.complete && (
         <p class="reading" role="status">
           {readingSentence(list.reading)}
@@ -60,8 +61,7 @@ function SelectedRuns() {
   const all = runList.data.value?.runs ?? [];
   // Computed, so that a tick of the clock or a scroll does not sort 5,000 runs again.
   const selected = useComputed(() => {
-    const { filter, query, sort } = nav.value;
-    return selectRuns(runList.data.value?.runs ?? [], filter, query, sort);
+    return selectRuns(runList.data.value?.runs ?? [], nav.value);
   });
   if (selected.value.length === 0) return <NothingFound />;
   return (
@@ -78,7 +78,7 @@ function NothingFound() {
       <button
         type="button"
         class="link"
-        onClick={() => adjust({ filter: "all", query: "" })}
+        onClick={() => adjust({ filter: "all", cause: "", query: "" })}
       >
         Show all runs
       </button>
