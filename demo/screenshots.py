@@ -31,6 +31,11 @@ STUCK = "live/stuck"
 RUNNING = "live/running"
 
 
+# The few that the README shows: small enough to load at once.
+README = HERE.parent / "docs" / "img"
+README_SIZE = {"width": 1080, "height": 760}
+
+
 def place(view: str, **keys: str) -> str:
     """The part of TensorBoard's address that belongs to the tab."""
     pairs = {"view": view, **keys}
@@ -67,6 +72,9 @@ def main() -> int:
     parser.add_argument("--views", nargs="+", default=list(VIEWS), choices=list(VIEWS))
     parser.add_argument("--widths", nargs="+", type=int, default=WIDTHS)
     parser.add_argument("--themes", nargs="+", default=THEMES, choices=THEMES)
+    parser.add_argument(
+        "--readme", action="store_true", help="take only the few of the README, anew"
+    )
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
@@ -76,12 +84,27 @@ def main() -> int:
         server = stack.enter_context(tensorboard(["--logdir", str(logs)]))
         wait_for_runs(server, logs)
         chromium = stack.enter_context(browser())
+        if options.readme:
+            take_for_readme(chromium, server.url)
+            return 0
         for theme in options.themes:
             for width in options.widths:
-                for view in options.views:
-                    path = options.out / f"{view}_{theme}_{width}.png"
-                    take(chromium, server.url + "/#health" + VIEWS[view], path)
+                with opened(chromium, server.url, theme, width) as page:
+                    for view in options.views:
+                        path = options.out / f"{view}_{theme}_{width}.png"
+                        take(page, server.url + "/#health" + VIEWS[view], path)
     return 0
+
+
+def take_for_readme(chromium: Any, url: str) -> None:
+    README.mkdir(exist_ok=True)
+    for view in ("runs", "run_hang", "compare"):
+        with opened(chromium, url, "light", README_SIZE["width"]) as page:
+            page.set_viewport_size(README_SIZE)
+            page.goto(f"{url}/#health{VIEWS[view]}")
+            page.wait_for_timeout(300)
+            page.wait_for_load_state("networkidle")
+            page.screenshot(path=README / f"{view}.png")
 
 
 def gather(folder: Path) -> Path:
@@ -119,27 +142,38 @@ def wait_for_runs(server: TensorBoardServer, logs: Path) -> None:
     wait_until(ready, seconds=180)
 
 
-def take(chromium: Any, url: str, path: Path) -> None:
-    """One picture of the whole view, as high as it is."""
-    _, theme, width = path.stem.rsplit("_", 2)
-    page = chromium.new_page(viewport={"width": int(width), "height": HEIGHT})
+@contextlib.contextmanager
+def opened(chromium: Any, url: str, theme: str, width: int) -> Iterator[Any]:
+    """TensorBoard in a window of that width and with that look."""
+    page = chromium.new_page(viewport={"width": width, "height": HEIGHT})
     try:
-        page.goto(url)
+        page.goto(f"{url}/#health")
         tab = page.frame_locator("iframe").first
         tab.locator("main :is(h1, h2)").first.wait_for(state="attached", timeout=60_000)
-        page.wait_for_load_state("networkidle")
         if theme == "dark":
             page.locator("body").evaluate("body => body.classList.add('dark-mode')")
             tab.locator(":root[data-theme=dark]").wait_for()
-        inside = tab.locator(":root").evaluate("root => root.scrollHeight")
-        frame = page.locator("iframe").first.bounding_box()
-        height = max(HEIGHT, min(MOST_HEIGHT, int(frame["y"]) + inside))
-        page.set_viewport_size({"width": int(width), "height": height})
-        page.wait_for_timeout(200)
-        page.screenshot(path=path)
-        print(path, flush=True)
+        yield page
     finally:
         page.close()
+
+
+def take(page: Any, url: str, path: Path) -> None:
+    """One picture of the whole view, as high as it is."""
+    width = page.viewport_size["width"]
+    page.set_viewport_size({"width": width, "height": HEIGHT})
+    page.goto(url)
+    page.wait_for_timeout(300)
+    page.wait_for_load_state("networkidle")
+    tab = page.frame_locator("iframe").first
+    tab.locator("main :is(h1, h2)").first.wait_for(state="attached", timeout=60_000)
+    inside = tab.locator("main").evaluate("main => main.scrollHeight")
+    frame = page.locator("iframe").first.bounding_box()
+    height = max(HEIGHT, min(MOST_HEIGHT, int(frame["y"]) + inside))
+    page.set_viewport_size({"width": width, "height": height})
+    page.wait_for_timeout(300)
+    page.screenshot(path=path)
+    print(path, flush=True)
 
 
 if __name__ == "__main__":

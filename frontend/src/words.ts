@@ -157,6 +157,12 @@ export function attemptsWords(count: number): string {
   return counted(count, "attempt");
 }
 
+export function rowsShown(shown: number, total: number): string {
+  return shown === total
+    ? `${counted(total, "row")}: every sample in sight.`
+    : `${integer(shown)} of ${counted(total, "row")} in sight, evenly spread. The CSV under Export has all.`;
+}
+
 export function otherThreads(count: number): string {
   return `${counted(count, "other thread")} outside of your code`;
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { fileName } from "./save";
 import type { Sheet } from "./sheet";
 import { escaped, svgOf } from "./svg";
-import { cell, csvOf, jsonOf } from "./tables";
+import { cell, csvOf, jsonOf, tableOf } from "./tables";
 
 const HOSTILE = '<img src=x onerror="alert(1)">\u0000\ud800&';
 
@@ -70,6 +70,13 @@ test("the picture takes no megabyte of words", () => {
 describe("the table", () => {
   test("has one row for each sample, and nothing where nothing was", () => {
     expect(csvOf(sheet())).toBe("Step,Loss\r\n0,1\r\n1,\r\n2,NaN\r\n3,4\r\n");
+  });
+
+  test("keeps the last row when there are too many", () => {
+    const { rows, total } = tableOf(sheet(), 2);
+
+    expect(rows.map(({ x }) => x)).toEqual([1, 3]);
+    expect(total).toBe(4);
   });
 
   test("leaves out what is not in sight", () => {

@@ -35,20 +35,39 @@ function columnsOf(lane: SheetLane): Column[] {
   });
 }
 
-/** One row for each place where any lane has a sample, in what is in sight. */
-export function csvOf(sheet: Sheet): string {
+export interface SheetTable {
+  head: string[];
+  rows: { x: number; cells: Maybe<number>[] }[];
+  /** How many rows there were before some were left out. */
+  total: number;
+}
+
+/** One row for each place in sight where any lane has a sample; at most `most`, evenly. */
+export function tableOf(sheet: Sheet, most = Number.POSITIVE_INFINITY): SheetTable {
   const columns = sheet.lanes.flatMap(columnsOf);
   const [from, to] = sheet.range;
   const places = new Set(sheet.lanes.flatMap((lane) => lane.track.x));
-  const rows = [...places].filter((x) => x >= from && x <= to).sort((a, b) => a - b);
+  const all = [...places].filter((x) => x >= from && x <= to).sort((a, b) => a - b);
+  const stride = Math.max(1, Math.ceil(all.length / most));
+  // Counted from the end: how it stood last is what matters most.
+  const kept = all.filter((_, at) => (all.length - 1 - at) % stride === 0);
+  return {
+    head: [sheet.axisTitle, ...columns.map((column) => column.title)],
+    rows: kept.map((x) => ({
+      x,
+      cells: columns.map((column) => column.at.get(x) ?? null),
+    })),
+    total: all.length,
+  };
+}
+
+export function csvOf(sheet: Sheet): string {
+  const { head, rows } = tableOf(sheet);
   const lines = [
-    [sheet.axisTitle, ...columns.map((column) => column.title)],
-    ...rows.map((x) => [
+    head,
+    ...rows.map(({ x, cells }) => [
       String(x),
-      ...columns.map((column) => {
-        const value = column.at.get(x) ?? null;
-        return value === null ? "" : String(value);
-      }),
+      ...cells.map((value) => (value === null ? "" : String(value))),
     ]),
   ];
   return `${lines.map((cells) => cells.map(cell).join(",")).join("\r\n")}\r\n`;

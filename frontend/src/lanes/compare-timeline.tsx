@@ -38,6 +38,7 @@ import type { LaneStore } from "./lane-store";
 import { type PlacedMark, placePins, type TimelineMark } from "./marks";
 import { CursorLine } from "./overlay";
 import { around, needsLog, type Range, toPixels, withinFull } from "./scale";
+import { useShownTable } from "./shown-table";
 import { SpokenCursor } from "./spoken-cursor";
 import { Pins, Ticks } from "./timeline-head";
 import { timelineKey } from "./timeline-keys";
@@ -80,6 +81,7 @@ function tagOf(comparison: Comparison): string {
 
 export function CompareTimeline({ comparison, group, stores }: Props) {
   const cursor = useSignal<Maybe<number>>(null);
+  const table = useShownTable();
   const { align } = group;
   const { range: zoom, difference } = nav.value;
   const first = firstDifference(comparison);
@@ -108,6 +110,7 @@ export function CompareTimeline({ comparison, group, stores }: Props) {
               : "Zoom to the difference"}
           </button>
         )}
+        {table.button}
         {zoom ? (
           <button type="button" class="button" onClick={() => adjust({ range: null })}>
             Show everything
@@ -124,6 +127,7 @@ export function CompareTimeline({ comparison, group, stores }: Props) {
         zoom={zoom}
         difference={difference}
       />
+      {table.table}
     </section>
   );
 }

@@ -73,7 +73,7 @@ export function HeatMap(props: Props) {
 
   return (
     <section
-      class="lane heat"
+      class="lane layer-heat"
       data-lane="gradients_by_layer"
       aria-label="Gradients by layer"
     >
@@ -110,7 +110,7 @@ function RowNames({ layers, height }: { layers: readonly Layer[]; height: number
   const apart = height / layers.length;
   if (apart < 10) return null;
   return (
-    <ul class="heat-names" aria-hidden="true" style={{ width: `${AXIS_WIDTH - 6}px` }}>
+    <ul class="layer-names" aria-hidden="true" style={{ width: `${AXIS_WIDTH - 6}px` }}>
       {layers.map((layer) => (
         <li
           key={layer.name}
@@ -153,7 +153,7 @@ function Reading({ layers, row, xs, cursor }: ReadingProps) {
 function Scale({ span }: { span: Maybe<Range> }) {
   if (!span) return null;
   return (
-    <p class="heat-scale">
+    <p class="layer-scale">
       {decimal(span[0])}
       <span aria-hidden="true" />
       {decimal(span[1])}

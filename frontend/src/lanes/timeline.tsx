@@ -17,6 +17,7 @@ import { marksOf, placeMarks } from "./marks";
 import { Overlay } from "./overlay";
 import { movePlace } from "./run-clock";
 import { around, lastPart, needsLog, type Range } from "./scale";
+import { useShownTable } from "./shown-table";
 import { SpokenCursor } from "./spoken-cursor";
 import { axisPlace, axisTick } from "./tick-text";
 import { TimelineHead, ticksOf } from "./timeline-head";
@@ -39,6 +40,7 @@ interface Props {
 
 export function Timeline({ story, store, inside }: Props) {
   const cursor = useSignal<Maybe<number>>(null);
+  const table = useShownTable();
   const ranges = useRanges(story, store);
   const { axis, clock, full } = ranges;
   const zoom = nav.value.range;
@@ -62,6 +64,7 @@ export function Timeline({ story, store, inside }: Props) {
             Zoom to the end
           </button>
         )}
+        {table.button}
         {zoom ? (
           <button type="button" class="button" onClick={() => zoomTo(null)}>
             Show everything
@@ -77,6 +80,7 @@ export function Timeline({ story, store, inside }: Props) {
         ranges={ranges}
         cursor={cursor}
       />
+      {table.table}
     </section>
   );
 }

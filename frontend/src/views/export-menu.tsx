@@ -72,7 +72,7 @@ function ReportPart({ runs }: { runs: readonly string[] }) {
   if (!settings) query.append("without", "settings");
   return (
     <section aria-labelledby="export-report">
-      <h3 id="export-report">Report</h3>
+      <h2 id="export-report">Report</h2>
       <p class="faint">This page as one file. It opens without TensorBoard.</p>
       <label>
         <input type="checkbox" checked={output} onChange={() => setOutput(!output)} />
@@ -118,7 +118,7 @@ function TimelinePart({ runs, told }: Props) {
 
   return (
     <section aria-labelledby="export-timeline">
-      <h3 id="export-timeline">Timeline</h3>
+      <h2 id="export-timeline">Timeline</h2>
       <p class="faint">What is in sight, at the present zoom.</p>
       <select
         aria-label="Which lanes"
@@ -174,7 +174,7 @@ function CopyPart({ summary }: { summary: string }) {
   }
   return (
     <section aria-labelledby="export-copy">
-      <h3 id="export-copy">Copy</h3>
+      <h2 id="export-copy">Copy</h2>
       <div class="menu-row">
         {!report && (
           <button

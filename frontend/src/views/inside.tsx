@@ -260,7 +260,8 @@ function RawEvents({ run }: { run: string }) {
           <p class="card-body faint">
             {eventsShown(answer.events.length, answer.total)}
           </p>
-          <ol class="raw-events">
+          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls needs the keyboard. */}
+          <ol class="raw-events" tabIndex={0}>
             {answer.events.map((event, index) => (
               <li key={index}>
                 <span class="faint">

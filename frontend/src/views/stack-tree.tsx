@@ -40,7 +40,7 @@ function Thread({ thread, title }: { thread: StackThread; title: string }) {
   const groups = grouped(thread.frames);
   return (
     <div class="thread">
-      <h4>{title}</h4>
+      <h3>{title}</h3>
       <ol>
         {groups.map((group, depth) => (
           <li
