@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tb_health_plugin.events import facts
 from tb_health_plugin.events.attempt import HEALTH_DIRECTORY, FileName
@@ -12,6 +13,12 @@ from tb_health_plugin.events.event_file import EventFile
 from tb_health_plugin.events.sample_file import SampleFile
 
 WriteAttempt = Callable[..., Path]
+
+# How long an example takes says how busy the machine is, not what is right.
+settings.register_profile(
+    "any_machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("any_machine")
 
 
 def pytest_configure() -> None:

@@ -8,7 +8,23 @@ import type { Stretch } from "./track";
 
 /** The value of a colour of the palette, as the theme has it now. */
 export function color(name: string): string {
-  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const theme = document.documentElement.dataset.theme ?? "";
+  const known = colors.get(theme + name);
+  if (known) return known;
+  const value = getComputedStyle(document.documentElement)
+    .getPropertyValue(name)
+    .trim();
+  colors.set(theme + name, value);
+  return value;
+}
+
+/** By theme and name: asking the browser for each line of each frame takes its time. */
+const colors = new Map<string, string>();
+let family = "";
+
+function fontFamily(): string {
+  family ||= getComputedStyle(document.body).fontFamily;
+  return family;
 }
 
 export function translucent(name: string, alpha: number): string {
@@ -70,8 +86,7 @@ export function drawBadges(
   }
   pushApart(ends, size);
   canvas.save();
-  const family = getComputedStyle(document.body).fontFamily;
-  canvas.font = `bold ${9 * devicePixelRatio}px ${family}`;
+  canvas.font = `bold ${9 * devicePixelRatio}px ${fontFamily()}`;
   canvas.textAlign = "center";
   canvas.textBaseline = "middle";
   for (const { x, y, ink, letter } of ends) {
@@ -125,7 +140,7 @@ function paint(plot: uPlot, draw: (canvas: CanvasRenderingContext2D) => void): v
   plot.ctx.beginPath();
   plot.ctx.rect(left, 0, width, plot.ctx.canvas.height);
   plot.ctx.clip();
-  plot.ctx.font = `${10.5 * devicePixelRatio}px ${getComputedStyle(document.body).fontFamily}`;
+  plot.ctx.font = `${10.5 * devicePixelRatio}px ${fontFamily()}`;
   draw(plot.ctx);
   plot.ctx.restore();
 }

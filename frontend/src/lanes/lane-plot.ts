@@ -188,12 +188,23 @@ function meanLine(lane: LaneInfo, index: number, look: LaneLook): uPlot.Series {
     points: {
       show: true,
       size: 5,
-      filter: (plot, series) => isolated([...(plot.data[series] ?? [])]),
+      filter: (plot, series) => isolatedIn(plot.data[series] ?? []),
     },
     ...(first &&
       !look.letters &&
       lane.unit === "bytes" && { fill: () => translucent("--line", 0.07) }),
   };
+}
+
+/** Found once for each array; a frame that only moves draws the same ones. */
+const isolatedOf = new WeakMap<object, number[]>();
+
+function isolatedIn(values: uPlot.AlignedData[number]): number[] {
+  const known = isolatedOf.get(values);
+  if (known) return known;
+  const found = isolated([...values]);
+  isolatedOf.set(values, found);
+  return found;
 }
 
 function bandEdge(): uPlot.Series {

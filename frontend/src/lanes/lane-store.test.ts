@@ -40,6 +40,28 @@ describe("detail", () => {
     expect(shown.value?.samples).toBe(2);
   });
 
+  test("is asked for once, when the zoom rests, and kept while it reaches", async () => {
+    const asked = serve(({ url }) => ({
+      json: points(url.includes("from=") ? [1, 1, 1, 1] : [1, 2], {
+        bucketed: !url.includes("from="),
+      }),
+    }));
+    const fine = () => asked.filter(({ url }) => url.includes("from=")).length;
+    const store = createLaneStore("run");
+    store.refresh(["loss"]);
+    await vi.waitFor(() => expect(store.points("loss").value?.samples).toBe(2));
+
+    for (let at = 0; at < 20; at += 1) {
+      store.zoom(["loss"], { axis: "step", from: at / 100, to: 1 + at / 100 });
+    }
+    await vi.waitFor(() => expect(store.points("loss").value?.samples).toBe(4));
+    store.zoom(["loss"], { axis: "step", from: 0.3, to: 1.3 });
+    expect(store.points("loss").value?.samples).toBe(4);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+
+    expect(fine()).toBe(1);
+  });
+
   test("is also fetched for a zoom that came with the address", async () => {
     serve(({ url }) => ({
       json: points(url.includes("from=") ? [1, 1, 1, 1] : [1, 2], { bucketed: true }),

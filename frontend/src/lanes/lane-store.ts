@@ -7,6 +7,8 @@ import { createFeed, type Feed } from "../feed";
 const WHOLE_BUCKETS = 800;
 /** Half of them lie outside the zoom, so that a small move needs no new question. */
 const DETAIL_BUCKETS = 1600;
+/** While the zoom moves nobody reads, and each stop on the way would be a question. */
+const RESTS_AFTER_MS = 150;
 /** Fewer points than this in sight, and the server may know more. */
 const ENOUGH_POINTS = 500;
 
@@ -23,6 +25,9 @@ export function createLaneStore(run: string): LaneStore {
   const details = signal<ReadonlyMap<string, Feed<LanePoints>>>(new Map());
   const shown = new Map<string, ReadonlySignal<Maybe<LanePoints>>>();
   let zoomed: Maybe<LaneRange> = null;
+  /** What the details reach over. */
+  let reached: Maybe<LaneRange> = null;
+  let resting: ReturnType<typeof setTimeout> | undefined;
 
   function feedOf(lane: string): Feed<LanePoints> {
     const known = whole.get(lane);
@@ -37,9 +42,15 @@ export function createLaneStore(run: string): LaneStore {
     if (!zoomed || details.peek().has(lane)) return;
     if (!wantsDetail(feedOf(lane).data.peek(), zoomed)) return;
     const range = widened(zoomed);
+    reached = range;
     const feed = createFeed(laneSource(run, lane, DETAIL_BUCKETS, range));
     details.value = new Map(details.peek()).set(lane, feed);
     void feed.refresh();
+  }
+
+  function forget(): void {
+    reached = null;
+    if (details.peek().size > 0) details.value = new Map();
   }
 
   async function load(lane: string): Promise<void> {
@@ -65,10 +76,19 @@ export function createLaneStore(run: string): LaneStore {
     },
     zoom(lanes, range) {
       zoomed = range;
-      batch(() => {
-        details.value = new Map();
-        for (const lane of lanes) loadDetail(lane);
-      });
+      clearTimeout(resting);
+      // What is in sight must be drawn at once: finely if it is here, else coarsely.
+      if (!covers(reached, range)) forget();
+      if (!range) return;
+      resting = setTimeout(() => {
+        const coarse = lanes.some((lane) =>
+          wantsDetail(details.peek().get(lane)?.data.peek() ?? null, range),
+        );
+        batch(() => {
+          if (coarse) forget();
+          for (const lane of lanes) loadDetail(lane);
+        });
+      }, RESTS_AFTER_MS);
     },
   };
 }
@@ -82,6 +102,11 @@ export function wantsDetail(points: Maybe<LanePoints>, range: LaneRange): boolea
     (place) => place !== null && place >= range.from && place <= range.to,
   );
   return inSight.length < ENOUGH_POINTS;
+}
+
+function covers(outer: Maybe<LaneRange>, inner: Maybe<LaneRange>): boolean {
+  if (!outer || !inner || outer.axis !== inner.axis) return false;
+  return outer.from <= inner.from && inner.to <= outer.to;
 }
 
 export function widened({ axis, from, to }: LaneRange): LaneRange {
