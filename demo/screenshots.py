@@ -53,6 +53,7 @@ VIEWS = {
     "run_hang": place("run", run="input_hang"),
     "run_slow_data": place("run", run="input_bound-2"),
     "run_error": place("run", run="callback_error-2"),
+    "run_gpu": place("run", run="gpu_oom"),
     "run_healthy": place("run", run="healthy-5"),
     "run_live": place("run", run=RUNNING),
     "run_stuck": place("run", run=STUCK),

@@ -11,10 +11,14 @@ test("each look reaches half-way to its neighbours", () => {
   const cells = cellsOf([10, 20, 30], [0, 100], 100);
 
   expect(cells.map(({ left, width }) => [left, width])).toEqual([
-    [7, 8],
+    [5, 10],
     [15, 10],
-    [25, 8],
+    [25, 10],
   ]);
+});
+
+test("a look that is alone can be seen", () => {
+  expect(cellsOf([50], [0, 100], 100)).toEqual([{ at: 0, left: 38, width: 24 }]);
 });
 
 test("what is out of sight is left out", () => {

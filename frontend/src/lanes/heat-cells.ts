@@ -9,8 +9,9 @@ export interface Cell {
   width: number;
 }
 
-/** A look without neighbours still needs to be seen. */
-const NARROWEST = 6;
+/** A look without neighbours still needs to be seen, beside the line of the stop, too. */
+const ALONE = 24;
+const NARROWEST = 3;
 /** Looks are rare: a cell says how it was then, not for the whole stretch around it. */
 const WIDEST = 40;
 
@@ -20,13 +21,13 @@ export function cellsOf(xs: readonly number[], range: Range, width: number): Cel
   return at.flatMap((x, index) => {
     const before = at[index - 1];
     const after = at[index + 1];
-    const reach = (other: number | undefined) =>
-      other === undefined ? NARROWEST / 2 : Math.abs(other - x) / 2;
+    const reach = (other = before ?? after) =>
+      other === undefined ? ALONE / 2 : Math.abs(other - x) / 2;
     const bounded = (half: number) => Math.min(WIDEST / 2, half);
-    const left = x - bounded(reach(before));
+    const left = x - bounded(reach(before ?? after));
     const right = x + bounded(reach(after));
     if (right < 0 || left > width) return [];
-    return [{ at: index, left, width: Math.max(NARROWEST / 2, right - left) }];
+    return [{ at: index, left, width: Math.max(NARROWEST, right - left) }];
   });
 }
 
