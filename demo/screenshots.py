@@ -33,7 +33,7 @@ RUNNING = "live/running"
 
 # The few that the README shows: small enough to load at once.
 README = HERE.parent / "docs" / "img"
-README_SIZE = {"width": 1080, "height": 760}
+README_SIZE = {"width": 1280, "height": 1000}
 
 
 def place(view: str, **keys: str) -> str:
