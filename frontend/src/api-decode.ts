@@ -26,9 +26,11 @@ import type {
   RunState,
   SeriesPoints,
   Severity,
+  Silenced,
   StackFrame,
   StackThread,
   Story,
+  Tuned,
   Unit,
   Worker,
   WorkerPart,
@@ -200,6 +202,21 @@ function notMeasured(value: unknown): NotMeasured {
   };
 }
 
+function silencedRule(value: unknown): Silenced {
+  const given = fields(value);
+  return { rule: words(given.rule), by: words(given.by) };
+}
+
+function tunedNumber(value: unknown): Tuned {
+  const given = fields(value);
+  return {
+    name: words(given.name),
+    value: number(given.value) ?? Number.NaN,
+    default: number(given.default) ?? Number.NaN,
+    by: words(given.by),
+  };
+}
+
 function attempt(value: unknown): Attempt {
   const given = fields(value);
   return {
@@ -329,6 +346,8 @@ export function decodeStory(value: unknown): Story {
     verdict: isFields(given.verdict) ? finding(given.verdict) : null,
     findings: list(given.findings, finding),
     not_measured: list(given.not_measured, notMeasured),
+    silenced: list(given.silenced, silencedRule),
+    tuned: list(given.tuned, tunedNumber),
     attempts: list(given.attempts, attempt),
     epochs: list(given.epochs, epoch),
     phases: list(given.phases, phase),

@@ -123,6 +123,20 @@ export interface NotMeasured {
   enable: Maybe<string>;
 }
 
+/** A rule that was not asked, and whose wish that was: the run's or the reader's. */
+export interface Silenced {
+  rule: string;
+  by: string;
+}
+
+/** A number of a rule that somebody set. */
+export interface Tuned {
+  name: string;
+  value: number;
+  default: number;
+  by: string;
+}
+
 export interface Attempt {
   id: string;
   host: Maybe<string>;
@@ -236,6 +250,8 @@ export interface Story {
   verdict: Maybe<Finding>;
   findings: Finding[];
   not_measured: NotMeasured[];
+  silenced: Silenced[];
+  tuned: Tuned[];
   attempts: Attempt[];
   epochs: Epoch[];
   phases: Phase[];

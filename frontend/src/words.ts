@@ -17,7 +17,9 @@ import type {
   Reading,
   RunRow,
   RunState,
+  Silenced,
   Story,
+  Tuned,
   Unit,
   WorkerPart,
 } from "./api-types";
@@ -281,6 +283,16 @@ export function placeWords(place: Place): string {
 
 export function comesFrom(cause: Finding): string {
   return `comes from: ${cause.headline}`;
+}
+
+export function silencedWords({ rule, by }: Silenced): string {
+  const whose = by === "run" ? "the run" : "the log directory";
+  return `Not judged: ${rule.replace(/_/g, " ")} (silenced by ${whose})`;
+}
+
+export function tunedWords({ name, value, default: usual, by }: Tuned): string {
+  const whose = by === "run" ? "the run" : "the log directory";
+  return `Judged with ${name} ${decimal(value)} instead of ${decimal(usual)} (set by ${whose})`;
 }
 
 export function moreNotRecorded(count: number): string {

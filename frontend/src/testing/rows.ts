@@ -88,6 +88,8 @@ export function story(fields: Partial<Story> = {}): Story {
     verdict: null,
     findings: [],
     not_measured: [],
+    silenced: [],
+    tuned: [],
     attempts: [],
     epochs: [],
     phases: [],

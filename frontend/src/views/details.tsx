@@ -1,11 +1,18 @@
 // The quiet end of a run's page: what was not recorded, attempts and settings.
-import type { Attempt, Finding, Maybe, NotMeasured } from "../api-types";
+import type { Attempt, Finding, Maybe, NotMeasured, Story } from "../api-types";
 import { dateAndTime, integer, NONE } from "../format";
 import { Chip } from "../parts/chip";
 import { CodeBox } from "../parts/code-box";
 import { Glyph } from "../parts/glyph";
 import { shapeOfSeverity } from "../run-tone";
-import { CONFIDENCE_WORDS, comesFrom, moreNotRecorded, notRecorded } from "../words";
+import {
+  CONFIDENCE_WORDS,
+  comesFrom,
+  moreNotRecorded,
+  notRecorded,
+  silencedWords,
+  tunedWords,
+} from "../words";
 import { Reasons, type ShowEvidence } from "./verdict-card";
 
 export function FurtherFindings(props: {
@@ -71,6 +78,19 @@ function NotRecordedItem({ item }: { item: NotMeasured }) {
       <p>Not recorded: {notRecorded(item)}</p>
       {item.enable !== null && <CodeBox code={item.enable} />}
     </div>
+  );
+}
+
+/** What somebody chose not to be told must not read as "nothing found". */
+export function Tuning({ story }: { story: Pick<Story, "silenced" | "tuned"> }) {
+  const lines = [...story.silenced.map(silencedWords), ...story.tuned.map(tunedWords)];
+  if (lines.length === 0) return null;
+  return (
+    <section class="not-recorded" aria-label="Rules that were set">
+      {lines.map((line) => (
+        <div key={line}>{line}</div>
+      ))}
+    </section>
   );
 }
 

@@ -17,7 +17,7 @@ import { report } from "../report";
 import { isLive } from "../run-tone";
 import { adjust, comparePlace, lit, nav } from "../state";
 import { COMPARE_WITH_HEALTHY, noSuchRun, runSummary, signOfLife } from "../words";
-import { Attempts, FurtherFindings, NotRecorded, Settings } from "./details";
+import { Attempts, FurtherFindings, NotRecorded, Settings, Tuning } from "./details";
 import { ExportMenu } from "./export-menu";
 import { Incidents } from "./incidents";
 import { Inside } from "./inside";
@@ -130,6 +130,7 @@ function RunStory({
       <WorkerMap story={story} />
       <WorkersCard workers={story.workers} />
       <NotRecorded items={story.not_measured} />
+      <Tuning story={story} />
       <Incidents story={story} />
       <Attempts attempts={story.attempts} />
       {run.monitored && <Inside run={run.name} inside={inside} />}
