@@ -21,9 +21,10 @@ batched, for training and validation alike. Do not scale labels along with featu
 import re
 
 from tb_health_plugin.diagnosis.batches import Tensor, target_of
-from tb_health_plugin.diagnosis.case import Case, Training, finite
+from tb_health_plugin.diagnosis.case import Case, Training
 from tb_health_plugin.diagnosis.heads import CROSS_ENTROPIES, Head, head_of
-from tb_health_plugin.diagnosis.learning import accuracy_name, learning_of
+from tb_health_plugin.diagnosis.learning import learning_of
+from tb_health_plugin.diagnosis.rare_labels import has_other_labels, names_one_class
 from tb_health_plugin.diagnosis.rule import Rule
 from tb_health_plugin.diagnosis.verdict import (
     Confidence,
@@ -59,8 +60,6 @@ _EXPLAINS = (
     "no_gradient",
     "vanishing_gradients",
 )
-# Metrics that stay at 0 as long as no label is positive.
-_ONLY_WITH_POSITIVES = re.compile(r"recall|precision|auc|f1|true_positives|tp$")
 # What TensorFlow says when a label has no unit.
 _NO_UNIT = re.compile(
     r"label value of (-?\d+) which is outside the valid range of \[0, (\d+)\)"
@@ -256,7 +255,7 @@ def _constant(
     if len(target.counts) > 1 or target.std > 0 or not _is_spread(training):
         return None
     value = target.minimum
-    if _has_other_labels(training, value):
+    if has_other_labels(training, value):
         return None
     text = (
         f"All labels of {target.batches} batches from all over an epoch "
@@ -283,22 +282,6 @@ def _constant(
     )
 
 
-def _has_other_labels(training: Training, value: float) -> bool:
-    """What was reported could not be so if all labels were `value`.
-
-    Labels of some batches are looked at: one in hundreds may be in none of them.
-    """
-    name = accuracy_name(training)
-    accuracies = finite(training.metric(name)) if name else []
-    if len(accuracies) > 1 and accuracies[-1] < 1:
-        return True
-    return value == 0 and any(
-        max(finite(training.metric(name)), default=0.0) > 0
-        for name in training.metric_names
-        if _ONLY_WITH_POSITIVES.search(name)
-    )
-
-
 def _is_spread(training: Training) -> bool:
     """Batches were looked at all over an epoch, not only at its beginning."""
     places = {seen.batch for seen in training.batches if seen.batch is not None}
@@ -313,12 +296,17 @@ def _is_spread(training: Training) -> bool:
 def _rare(case: Case, training: Training, head: Head, target: Tensor) -> Verdict | None:
     learned = learning_of(training)
     base = learned.baseline
-    if learned.state != "no" or base is None or base.accuracy is None:
+    if base is None or base.accuracy is None:
         return None
     share = base.accuracy
     if share < RARE_SHARE or base.loss is None or not learned.accuracies:
         return None
-    if any(abs(a - share) > SAME_ACCURACY for a in learned.accuracies[-3:]):
+    if learned.state == "slow" and not names_one_class(training, learned, base):
+        return None
+    if learned.state not in ("no", "slow"):
+        return None
+    margin = SAME_ACCURACY + (3 * base.chance_error if learned.state == "slow" else 0)
+    if any(abs(a - share) > margin for a in learned.accuracies[-3:]):
         return None
     accuracy, loss = learned.accuracies[-1], learned.losses[-1]
     return _verdict(

@@ -117,7 +117,44 @@ def test_accuracy_that_is_only_the_share_of_the_largest_class():
     assert verdict.detail == "imbalanced"
 
 
+RARE = {
+    "loss": "binary_crossentropy",
+    "activation": "sigmoid",
+    "target": labels({0.0: 31, 1.0: 1}, (32, 1)),
+}
+FALLING = [0.7, 0.5, 0.4, 0.3, 0.25, 0.2]
+
+
+def test_one_answer_for_all_rows_while_the_loss_still_falls():
+    told = training(
+        **RARE,
+        metrics={
+            "loss": FALLING,
+            "accuracy": [0.6, 0.95, 0.97, 0.97, 0.97, 0.97],
+            "recall": [0.0] * 6,
+        },
+    )
+
+    verdict = found(RULE, told)
+
+    assert verdict is not None
+    assert verdict.detail == "imbalanced"
+
+
 class TestLeavesAlone:
+    @pytest.mark.parametrize(
+        "metrics",
+        [
+            {"accuracy": [0.6, 0.95, 0.96, 0.968, 0.97, 0.971]},
+            {"accuracy": [0.6, 0.95, 0.97, 0.97, 0.97, 0.97], "auc": [0.7] * 6},
+            {"accuracy": [0.97] * 6, "loss": [0.7, 0.3, 0.1, 0.05, 0.04, 0.03]},
+        ],
+    )
+    def test_rare_classes_that_it_begins_to_find(self, metrics):
+        told = training(**RARE, metrics={"loss": FALLING, **metrics})
+
+        assert found(RULE, told) is None
+
     def test_zeros_and_ones(self):
         told = training(**BINARY, target=labels({0.0: 16, 1.0: 16}, (32, 1)))
 
