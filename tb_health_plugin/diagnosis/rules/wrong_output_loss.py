@@ -3,7 +3,8 @@
 **What it means.** Every loss expects one kind of output. A softmax over a single unit
 gives 1 for every row. `categorical_crossentropy` on one unit is 0 for every row. A
 cross-entropy that expects probabilities reads raw scores as if they were some. A
-sigmoid never reaches a target of 40, a ReLU never one of -1. The loss may fall all the
+sigmoid never reaches a target of 40, a ReLU never one of -1. A loss of one's own with
+the wrong sign is lowest where the predictions are worst. The loss may fall all the
 same, so nothing looks broken but the result.
 
 **How we know.** Activation and units of the last layer, name and settings of the loss,
@@ -28,6 +29,7 @@ Without an activation, the first four need `from_logits=True` in the loss.
 import math
 from statistics import NormalDist
 
+from tb_health_plugin.diagnosis import bottomless
 from tb_health_plugin.diagnosis.batches import Tensor, target_of
 from tb_health_plugin.diagnosis.case import Case, Training, finite
 from tb_health_plugin.diagnosis.heads import (
@@ -96,6 +98,7 @@ _EXPLAINS = (
     "lr_too_high",
     "dead_relu",
     "nan_op",
+    "exploding_gradients",
     "over_regularised",
     "undertrained",
     "weights_not_updated",
@@ -118,6 +121,7 @@ def _judge(case: Case, training: Training, head: Head) -> Verdict | None:
         _always_one(case, training, head)
         or _one_class(case, training, head)
         or _activated_twice(case, training, head)
+        or _no_bottom(case, training, head)
     )
     if found or target is None:
         return found or _raw_scores(case, training, head, None)
@@ -210,6 +214,34 @@ def _one_class(case: Case, training: Training, head: Head) -> Verdict | None:
             ),
         ),
         severity="critical",
+    )
+
+
+def _no_bottom(case: Case, training: Training, head: Head) -> Verdict | None:
+    """A loss that is better the worse the model is."""
+    low = None if head.kind is not None else bottomless.lowest(training)
+    if low is None:
+        return None
+    return _verdict(
+        case,
+        training,
+        head,
+        detail="no_bottom",
+        headline=f"The loss fell without end, to {low:.2g}: it has no lowest value",
+        because="It fell faster and faster below zero, so training drives the model "
+        "away from the targets.",
+        evidence=(
+            Evidence(text=f"It had fallen to {low:.3g}, and fell on.", lane="loss"),
+        ),
+        fixes=(
+            Fix(
+                title="Turn its sign around, or take a loss with a lowest value",
+                why="An optimizer makes the loss as small as it can: it must be "
+                "smallest where the predictions are right.",
+            ),
+        ),
+        severity="critical",
+        confidence="likely",
     )
 
 

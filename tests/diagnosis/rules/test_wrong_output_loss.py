@@ -110,6 +110,33 @@ def test_the_layer_that_was_seen_to_be_judged_in_a_model_of_the_programs_own():
     assert verdict.place == {"layer": "score"}
 
 
+def test_a_loss_of_the_programs_own_without_a_lowest_value():
+    losses = [-5.0, -9.0, -60.0, -2e3, -7e4, -3e7]
+
+    verdict = found(RULE, training(loss="my_loss", metrics={"loss": losses}))
+
+    assert verdict is not None
+    assert (verdict.detail, verdict.severity) == ("no_bottom", "critical")
+    assert "lr_too_high" in verdict.explains
+
+
+@pytest.mark.parametrize(
+    "losses",
+    [
+        pytest.param([2.0, 0.5, -0.4, -1.1, -1.6, -1.9], id="a likelihood"),
+        pytest.param(
+            [-1.0, -400.0, -900.0, -1_200.0, -1_300.0, -1_350.0], id="settles"
+        ),
+        pytest.param([-3.0, 40.0, -2e4, 90.0, -5e3, -8e4], id="jumps about"),
+        pytest.param([5.0, 9.0, 60.0, 2e3, 7e4, 3e7], id="rises"),
+    ],
+)
+def test_other_losses_of_the_programs_own(losses):
+    told = training(loss="my_loss", metrics={"loss": losses})
+
+    assert found(RULE, told) is None
+
+
 @pytest.mark.parametrize(
     ("activation", "target"),
     [
