@@ -55,6 +55,8 @@ TINY_RATE = 1e-6
 TINY_RATE_OF_SGD = 1e-5
 # A rate that fell below this part of what it was has been used up.
 DECAYED = 0.01
+# And at this no step changes anything.
+USED_UP = 1e-4
 # A rate that grew by this factor was warming up.
 WARM_UP = 3.0
 
@@ -78,10 +80,11 @@ def judge(case: Case) -> Verdict | None:
     rates = _rates(training)
     if not rates or max(rates) <= 0 or rates[-1] > WARM_UP * rates[0]:
         return None
+    found = _used_up(training, learned)
     step = _usual_step(training)
-    if step is None:
+    if found is None and step is None:
         found = _by_rate(training, rates)
-    else:
+    elif found is None and step is not None:
         is_known_bad = learned.state in ("no", "slow")
         most = MOVED_STANDING if stood_still and not is_known_bad else MOVED
         found = _by_movement(training, rates, step, most)
@@ -212,6 +215,32 @@ def _by_movement(
     return "likely", evidence, better
 
 
+def _used_up(
+    training: Training, learned: Learning
+) -> tuple[Confidence, list[Evidence], float] | None:
+    """In its first half the rate fell to nothing, and nothing happened since."""
+    if learned.state not in ("no", "slow"):
+        return None
+    ends = [e for e in training.epochs if e.learning_rate is not None]
+    rates = [e.learning_rate or 0.0 for e in ends]
+    first = max([*rates, training.number("optimizer.learning_rate") or 0.0])
+    gone = next((n for n, rate in enumerate(rates) if rate < USED_UP * first), None)
+    if gone is None or gone > len(ends) / 2:
+        return None
+    since = finite([e.metrics.get("loss", math.nan) for e in ends[gone:]])
+    if len(since) < 2 or max(since) - min(since) > STILL * abs(since[0]):
+        return None
+    text = (
+        f"From epoch {(ends[gone].epoch or 0) + 1} on the rate was at most "
+        f"{rates[gone]:.1g}, and the loss stood at {since[-1]:.4g}."
+    )
+    return (
+        "likely",
+        [Evidence(text=text, lane="loss", at=training.at(ends[gone]))],
+        first,
+    )
+
+
 def _by_rate(
     training: Training, rates: list[float]
 ) -> tuple[Confidence, list[Evidence], float] | None:
@@ -234,6 +263,8 @@ def _verdict(
     rate = statistics.median(rates)
     optimizer = training.setting("optimizer") or "Adam"
     because = "Gradients are there, updates are next to nothing."
+    if _used_up(training, learned):
+        because = "The rate fell to nothing in the first half of the run."
     if not training.inspections:
         because = "The rate is far below usual ones; weights were not looked at."
     better = 10.0 ** round(math.log10(better))

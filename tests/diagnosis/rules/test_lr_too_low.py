@@ -1,5 +1,7 @@
 """A rate is too low if the weights cannot have moved; warm-ups and ends are fine."""
 
+import dataclasses
+
 from tb_health_plugin.diagnosis.rules.lr_too_low import RULE
 from tb_health_plugin.events import facts
 from tests.diagnosis.rules.outcomes import found, labels, numbers, training
@@ -60,6 +62,44 @@ def test_a_rate_that_was_used_up_before_anything_was_learned():
     assert verdict.detail == "decayed"
     assert verdict.headline.startswith("The learning rate fell to 1e-10")
     assert "CosineDecay(0.001, decay_steps=400)" in (verdict.fixes[0].code or "")
+
+
+def decaying(rates: list[float], metrics: dict[str, list[float]]) -> list[facts.Fact]:
+    told = training(
+        **THREE,
+        metrics=metrics,
+        settings={"optimizer": "SGD", "optimizer.learning_rate": str(rates[0])},
+        looks=[look(4e-3, rates[0])] * 2,
+    )
+    by_epoch = iter(rates)
+    return [
+        dataclasses.replace(fact, learning_rate=next(by_epoch))
+        if isinstance(fact, facts.EpochEnded)
+        else fact
+        for fact in told
+    ]
+
+
+SLOW = {"loss": [1.2, 1.08] + [1.07] * 6, "accuracy": [0.34, 0.4] + [0.42] * 6}
+GONE = [0.001, 0.001, 1e-5, 1e-7, 1e-9, 1e-11, 1e-13, 1e-15]
+
+
+def test_a_rate_that_fell_to_nothing_after_a_first_gain():
+    verdict = found(RULE, decaying(GONE, SLOW))
+
+    assert verdict is not None
+    assert (
+        verdict.headline == "The learning rate fell to 1e-15: the weights hardly move"
+    )
+    assert verdict.because.startswith("The rate fell to nothing")
+
+
+def test_a_rate_that_falls_to_nothing_at_the_end_or_a_run_that_learned():
+    late = [0.001] * 6 + [1e-6, 1e-9]
+    good = {"loss": [1.0, 0.4] + [0.2] * 6, "accuracy": [0.6, 0.9] + [0.95] * 6}
+
+    assert found(RULE, decaying(late, SLOW)) is None
+    assert found(RULE, decaying(GONE, good)) is None
 
 
 def test_gradients_alone_bound_the_updates():
