@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
+PEERS_VENV := .venv-peers
+PEERS_READY := $(PEERS_VENV)/ready
 NODE_READY := frontend/node_modules/.package-lock.json
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 # Keeps TensorFlow's start-up lines out of the way; its errors still show.
@@ -50,8 +52,8 @@ frontend-check: $(NODE_READY)
 	.ci/npm run check
 	.ci/npm test
 
-bench: $(READY) ## Measure what recording and reading cost
-	$(BIN)/python -m bench
+bench: $(if $(PEERS),$(PEERS_READY),$(READY)) ## Measure what recording and reading cost (QUICK=1, PEERS=1: beside others, WORKLOAD=name)
+	$(if $(PEERS),PEERS=1 $(PEERS_VENV)/bin/python,$(BIN)/python) -m bench
 
 torture: $(READY) ## Try to break it for a while (MINUTES=5)
 	$(BIN)/python -m tests.torture --minutes $(or $(MINUTES),5)
@@ -72,12 +74,20 @@ format: $(READY) $(NODE_READY) ## Format all code
 	.ci/npm run format
 
 clean: ## Remove everything that make made
-	rm -rf $(VENV) build dist *.egg-info demo/out bench/out frontend/node_modules
+	rm -rf $(VENV) $(PEERS_VENV) build dist *.egg-info demo/out bench/out frontend/node_modules
 
 $(READY): setup.py pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 10) or sys.exit("Training Health needs Python 3.10 or newer; run: make PYTHON=python3.11 ...")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[tensorflow,gpu,dev]'
+	touch $@
+
+# Other recorders, for the bench alone. They see what is in .venv, and change nothing there.
+$(PEERS_READY): $(READY)
+	$(PYTHON) -m venv $(PEERS_VENV)
+	$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
+		> "$$($(PEERS_VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/product.pth"
+	$(PEERS_VENV)/bin/python -m pip install -q --disable-pip-version-check wandb 'mlflow<4'
 	touch $@
 
 $(NODE_READY): $(READY) frontend/package.json frontend/package-lock.json

@@ -1,60 +1,115 @@
-"""What does the hook cost a training, at short and at long steps?"""
+"""What does recording cost a training, at short and at long steps, beside others?
 
-import tempfile
-import time
-from collections.abc import Callable
-from typing import Any
+Every measurement is a process of its own that trains for some 20 seconds; variants
+take turns. A busy machine shows in the spread; CPU time suffers least from it.
+"""
 
-import keras
-import numpy as np
+import json
+import os
+import statistics
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from bench.measuring import Result, compare
-from tb_health_plugin import HealthCallback
+from bench import peers
 
-# Width of the layers, examples in a batch, steps in an epoch, epochs.
-WORKLOADS = {
-    "steps of about 1 ms": (32, 16, 250, 4),
-    "steps of about 50 ms": (1_024, 512, 20, 2),
-}
+FIT_SHORT = "fit, steps of about 1 ms"
+FIT_LONG = "fit, steps of about 50 ms"
+LOOP = "own loop, steps of about 1 ms"
+BARE = "bare"
+EPOCHS, QUICK_EPOCHS = 21, 6
 
-
-def ask(rounds: int) -> list[Result]:
-    return [_workload(name, *sizes, rounds) for name, sizes in WORKLOADS.items()]
+Measured = dict[str, float]
 
 
-def _workload(
-    name: str, width: int, batch: int, steps: int, epochs: int, rounds: int
-) -> Result:
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(batch * steps, width)).astype("float32")
-    y = x[:, :1]
-    model = keras.Sequential(
-        [
-            keras.Input((width,)),
-            keras.layers.Dense(width, activation="relu"),
-            keras.layers.Dense(width, activation="relu"),
-            keras.layers.Dense(1),
+@dataclass(frozen=True)
+class Cost:
+    """All measurements of one workload, by variant; the first one is bare."""
+
+    workload: str
+    seen: dict[str, list[Measured]]
+    failed: dict[str, str]
+
+    def __str__(self) -> str:
+        lines = [
+            f"### What recording costs: {self.workload}\n",
+            "| variant | ms per step | ratio (min to max) | CPU ms per step "
+            "| ratio (min to max) | once, s | peak memory, MiB |",
+            "| --- | --- | --- | --- | --- | --- | --- |",
         ]
-    )
-    model.compile("sgd", "mse")
+        lines += [self._row(name) for name in self.seen]
+        lines += [
+            f"\nNot measured: {name} ({why})." for name, why in self.failed.items()
+        ]
+        return "\n".join(lines)
 
-    def measure(callbacks: Callable[[], list[Any]]) -> float:
-        made = callbacks()
-        began = time.perf_counter()
-        model.fit(x, y, batch_size=batch, epochs=epochs, verbose=0, callbacks=made)
-        return (time.perf_counter() - began) / (steps * epochs) * 1e3
-
-    with tempfile.TemporaryDirectory() as logs:
-        measure(list)
-        return compare(
-            f"Cost of the hook, {name}",
-            {
-                "bare": lambda: measure(list),
-                "HealthCallback": lambda: measure(lambda: [HealthCallback(logs)]),
-                "keras TensorBoard callback": lambda: measure(
-                    lambda: [keras.callbacks.TensorBoard(f"{logs}/tb")]
-                ),
-            },
-            unit="ms per step",
-            rounds=rounds,
+    def _row(self, name: str) -> str:
+        wall, cpu = self._times(name, "wall"), self._times(name, "cpu")
+        return (
+            f"| {name} | {wall} | {cpu} "
+            f"| {self._more(name, 'once'):+.2f} | {self._more(name, 'peak'):+.0f} |"
         )
+
+    def _times(self, name: str, what: str) -> str:
+        numbers = [one[what] for one in self.seen[name]]
+        base = [one[what] for one in self.seen[BARE]]
+        ratios = sorted(n / b for n, b in zip(numbers, base, strict=True))
+        return (
+            f"{statistics.median(numbers):.4g} | {statistics.median(ratios):.3f} "
+            f"({ratios[0]:.3f} to {ratios[-1]:.3f})"
+        )
+
+    def _more(self, name: str, what: str) -> float:
+        """How much more than bare, in the median."""
+        pairs = zip(self.seen[name], self.seen[BARE], strict=True)
+        return statistics.median(one[what] - bare[what] for one, bare in pairs)
+
+
+def ask(rounds: int) -> list[Cost]:
+    fits = [BARE, "HealthCallback", "Keras TensorBoard callback"]
+    absent: dict[str, str] = {}
+    if os.environ.get("PEERS"):
+        absent = {
+            name: f"{package} is not installed"
+            for name, package in peers.missing().items()
+        }
+        fits += [p for p in peers.PEERS if p not in fits and p not in absent]
+    else:
+        absent = {n: "make bench PEERS=1" for n in peers.PEERS if n not in fits}
+    asked = {FIT_SHORT: fits, FIT_LONG: fits, LOOP: [BARE, "watch"]}
+    only = os.environ.get("WORKLOAD", "")
+    return [
+        _measure(workload, variants, {} if workload == LOOP else absent, rounds)
+        for workload, variants in asked.items()
+        if only in workload
+    ]
+
+
+def _measure(
+    workload: str, variants: Sequence[str], absent: dict[str, str], rounds: int
+) -> Cost:
+    cost = Cost(workload, {name: [] for name in variants}, dict(absent))
+    for number in range(rounds):
+        # A drift of the machine must not favour a place in the order.
+        left = [name for name in variants if name not in cost.failed]
+        for name in left if number % 2 == 0 else reversed(left):
+            try:
+                cost.seen[name].append(_once(workload, name))
+            except subprocess.CalledProcessError as error:
+                cost.failed[name] = error.stderr.strip().splitlines()[-1]
+    for name in cost.failed:
+        cost.seen.pop(name, None)
+    return cost
+
+
+def _once(workload: str, variant: str) -> Measured:
+    epochs = QUICK_EPOCHS if os.environ.get("QUICK") else EPOCHS
+    done = subprocess.run(
+        [sys.executable, "-m", "bench.trainer", workload, variant, str(epochs)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    measured: Measured = json.loads(done.stdout.strip().splitlines()[-1])
+    return measured

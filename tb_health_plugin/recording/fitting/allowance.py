@@ -6,8 +6,9 @@ from typing import Any
 
 # What looks may take at the beginning, when there is no time yet to take a share of.
 FIXED_SECONDS = 0.5
-# What they may take of the time a training has run.
-SHARE = 0.01
+# What they may take of the time a training has run: half of what all recording may
+# take together.
+SHARE = 0.005
 # A program that calls `fit` again and again gets this share of the call before,
 # instead of the fixed time each time.
 AGAIN_SHARE = 0.05

@@ -12,7 +12,7 @@ WHAT = "what batches look like"
 FIRST_BATCHES = 3
 # What all looks together may cost: this once, and this share of the training.
 ALLOWANCE_SECONDS = 0.2
-SHARE = 0.005
+SHARE = 0.001
 # Batches that follow each other faster than this are too many to tell apart.
 APART_SECONDS = 0.05
 # A look at every number of a batch of this size takes some 50 ms.

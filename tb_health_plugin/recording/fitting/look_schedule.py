@@ -15,6 +15,8 @@ DANGER_FACTOR = 10.0
 # How many looks in a row then follow, and how much more time they may take.
 DANGER_LOOKS = 20
 DANGER_TIMES = 5.0
+# A recording without any look knows little: until the first one, more is saved up.
+FIRST_TIMES = 2.0
 # A look that waits for time to come is asked for again after at most so many steps.
 _MOST_STEPS = 10_000
 
@@ -39,7 +41,7 @@ class LookSchedule:
 
     def may_look(self, step: int, cost: float, step_seconds: float) -> bool:
         """False if there is no time yet for a look; `due` then says when to ask."""
-        times = DANGER_TIMES if self._alarm else 1.0
+        times = DANGER_TIMES if self._alarm else 1.0 if self._looks else FIRST_TIMES
         missing = self._allowance.missing(cost, times=times)
         if missing <= 0:
             return True

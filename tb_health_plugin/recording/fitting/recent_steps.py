@@ -1,7 +1,8 @@
 """The last batches of a training, and the model as it was before them.
 
 With both, the steps that led to a bad number can be run again, exactly. Two states
-are kept, because a bad number may be noticed after the newer one was taken.
+are kept, because a bad number may be noticed after the newer one was taken; of a
+larger model one, which is then too new now and then.
 """
 
 import math
@@ -21,9 +22,10 @@ from tb_health_plugin.recording.fitting.model_state import (
 )
 from tb_health_plugin.recording.fitting.step_clock import StepClock
 
-# Memory that may be kept for batches, and for each of the two states.
-_MOST_BATCH_BYTES = 16 << 20
-_MOST_STATE_BYTES = 12 << 20
+# Memory that may be kept for batches, and for states together. A state takes that
+# much twice at most: once kept, and once for what TensorFlow writes instead.
+_MOST_BATCH_BYTES = 8 << 20
+_MOST_STATES_BYTES = 10 << 20
 # Running more steps again than twice this would take too long.
 _MOST_STEPS_APART = 128
 # States are this many steps apart, unless that takes more than its share of the time
@@ -31,7 +33,7 @@ _MOST_STEPS_APART = 128
 _LEAST_STEPS_APART = 16
 _SHARE = 0.004
 # The copy that TensorFlow makes when a kept value is next written.
-_COPIED_BYTES_PER_SECOND = 4e9
+_COPIED_BYTES_PER_SECOND = 2e9
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,7 @@ class RecentSteps:
         self._states: list[State] = []
         self._variables: list[Any] | None = None
         self._keeps_states = True
+        self._most_states = 2
         self._cost = math.inf
         self._why = "no copy of the model from just before that step is kept"
         self.due = 0
@@ -113,8 +116,9 @@ class RecentSteps:
             if self._variables is None or not is_whole:
                 self._variables = self._all_variables()
             if self._keeps_states:
-                state = State(step, Kept(self._variables), is_whole)
-                self._states = [*self._states[-1:], state]
+                # First: what goes must not be held beside what comes.
+                del self._states[: len(self._states) + 1 - self._most_states]
+                self._states.append(State(step, Kept(self._variables), is_whole))
             if not is_whole:
                 self._variables = None
         seconds = time.perf_counter() - began
@@ -170,7 +174,8 @@ class RecentSteps:
         # What is not trained is shared, not copied, but for statistics.
         still = plain(self._model.non_trainable_variables, self._strategy)
         copied = bytes_in(variables) - bytes_in(still)
-        self._keeps_states = copied <= _MOST_STATE_BYTES
+        self._keeps_states = copied <= _MOST_STATES_BYTES
+        self._most_states = 2 if 2 * copied <= _MOST_STATES_BYTES else 1
         return variables
 
     def _apart(self, seconds: float) -> int:

@@ -7,9 +7,11 @@ import numpy as np
 import tensorflow as tf
 
 from tb_health_plugin.recording.fitting.model_state import bytes_in
+from tb_health_plugin.recording.loops.numbers import norm
 
-# Up to this size all weights are compared; of larger models, some of each variable.
-_MOST_BYTES = 16 << 20
+# Up to this size all weights are compared; of larger models some of each variable,
+# spread over all of it. To keep a value costs its copy when it is next written.
+_MOST_BYTES = 4 << 20
 _SOME_NUMBERS = 1 << 16
 
 
@@ -22,8 +24,7 @@ class Updates:
 
     def __init__(self, variables: list[Any]) -> None:
         self._variables = variables
-        is_whole = bytes_in(variables) <= _MOST_BYTES
-        self._most = None if is_whole else _SOME_NUMBERS
+        self._is_whole = bytes_in(variables) <= _MOST_BYTES
 
     def before(self) -> list[Any]:
         """To be called before the step; hand the result to `norms` after it."""
@@ -39,17 +40,26 @@ class Updates:
 
     def _part(self, variable: Any) -> Any:
         value = variable.value()
-        return value if self._most is None else tf.reshape(value, [-1])[: self._most]
+        return value if self._is_whole else tf.reshape(value, [-1])[:: _apart(value)]
 
     def _scale(self, variable: Any) -> float:
         """What was left out is taken to move as much as what was compared."""
-        if self._most is None:
+        if self._is_whole:
             return 1.0
-        return math.sqrt(max(1.0, variable.shape.num_elements() / self._most))
+        size = variable.shape.num_elements()
+        return math.sqrt(size / max(1, math.ceil(size / _apart(variable))))
+
+
+def _apart(variable: Any) -> int:
+    """Which numbers are compared: one in so many.
+
+    An odd number, so that all columns of a matrix get their turn.
+    """
+    size = int(variable.shape.num_elements() or 0)
+    return size // _SOME_NUMBERS | 1
 
 
 def _norm(old: Any, new: Any) -> float:
     with np.errstate(all="ignore"):  # infinities are a result here
-        change = np.asarray(new, np.float64) - np.asarray(old, np.float64)
-        norm = float(np.linalg.norm(change))
-    return norm if math.isfinite(norm) else math.inf
+        length = norm(np.asarray(new) - np.asarray(old))
+    return length if math.isfinite(length) else math.inf

@@ -4,9 +4,9 @@ import time
 
 # Shares of the loop's time: for close looks at single steps, for a check of all
 # gradients of an eager step, and for a glance at the weights after a step.
-LOOK_SHARE = 0.01
-CHECK_SHARE = 0.01
-PROBE_SHARE = 0.005
+LOOK_SHARE = 0.005
+CHECK_SHARE = 0.004
+PROBE_SHARE = 0.002
 # The first looks are at these steps: what is wrong from the start shows there, and
 # each costs about as much as a step, so that they stay a small part together.
 FIRST_STEPS = frozenset({0, 1, 3, 10, 30, 100, 300, 1_000, 3_000, 10_000})

@@ -34,17 +34,17 @@ def made(clock) -> Allowance:
     return made
 
 
-def test_half_a_second_is_there_at_once_and_then_a_hundredth(made, clock):
+def test_half_a_second_is_there_at_once_and_then_a_two_hundredth(made, clock):
     assert made.missing(0.4) <= 0
     made.spend(0.5)
-    assert made.missing(0.1) == pytest.approx(10.0)
-    clock.now += 10
+    assert made.missing(0.1) == pytest.approx(20.0)
+    clock.now += 20
     assert made.missing(0.1) <= 0
 
 
 def test_in_danger_the_share_is_larger(made):
     made.spend(0.5)
-    assert made.missing(0.1, times=5) == pytest.approx(2.0)
+    assert made.missing(0.1, times=5) == pytest.approx(4.0)
 
 
 def test_calling_fit_again_and_again_gives_no_fixed_time_each(made, clock):
@@ -52,8 +52,8 @@ def test_calling_fit_again_and_again_gives_no_fixed_time_each(made, clock):
     clock.now += 2
     made.close()
     made.open()
-    # A hundredth of all time, and a twentieth of the call before.
-    assert made.missing(0.119) <= 0 < made.missing(0.121)
+    # A share of all time, and a twentieth of the call before.
+    assert made.missing(0.109) <= 0 < made.missing(0.111)
 
 
 def test_all_trainings_of_a_recording_share():
@@ -81,7 +81,7 @@ def test_a_look_that_costs_too_much_waits(made):
     schedule = LookSchedule(made)
 
     assert not schedule.may_look(1, 0.7, 0.1)
-    # Twenty seconds are missing, at ten steps a second.
+    # Twenty seconds are missing at twice the share, at ten steps a second.
     assert schedule.due == 1 + 200
 
 

@@ -82,8 +82,17 @@ def test_states_are_far_apart_where_steps_are_short(model):
     assert recent.due > 16
 
 
+def test_of_a_larger_model_one_state_is_kept(model, monkeypatch):
+    state = recent_steps.bytes_in(recent_steps.everything(model))
+    monkeypatch.setattr(recent_steps, "_MOST_STATES_BYTES", int(state * 1.5))
+    recent = recent_of(model)
+    run(recent, 40)
+
+    assert [state.step for state, _ in recent.leading_to(39)] == [32]
+
+
 def test_of_a_model_too_large_no_state_is_kept(model, monkeypatch):
-    monkeypatch.setattr(recent_steps, "_MOST_STATE_BYTES", 10)
+    monkeypatch.setattr(recent_steps, "_MOST_STATES_BYTES", 10)
     recent = recent_of(model)
     run(recent, 20)
 

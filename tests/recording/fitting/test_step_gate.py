@@ -27,6 +27,10 @@ MODES = {
     "jit": {"jit_compile": True},
     "eager": {"run_eagerly": True},
     "executions": {"steps_per_execution": 4},
+    "clipped": {"optimizer": {"clipnorm": 0.01}},
+    "globally clipped": {"optimizer": {"global_clipnorm": 0.01}},
+    "accumulated": {"optimizer": {"gradient_accumulation_steps": 4}},
+    "scaled": {"optimizer": {}, "scaled": True},
 }
 
 
@@ -46,7 +50,10 @@ class OwnStep(keras.Sequential):
         return {metric.name: metric.result() for metric in self.metrics}
 
 
-def small_model(kind=keras.Sequential, **options):
+def small_model(kind=keras.Sequential, *, optimizer=None, scaled=False, **options):
+    adam = keras.optimizers.Adam(**(optimizer or {}))
+    if scaled:
+        adam = keras.optimizers.LossScaleOptimizer(adam)
     keras.utils.set_random_seed(1)
     model = kind(
         [
@@ -58,7 +65,7 @@ def small_model(kind=keras.Sequential, **options):
         ]
     )
     metrics = ["mae"] if kind is keras.Sequential else None
-    model.compile("adam", "mse", metrics=metrics, **options)
+    model.compile(adam, "mse", metrics=metrics, **options)
     return model
 
 
@@ -87,8 +94,25 @@ def test_a_training_is_the_same_to_the_last_bit(mode):
 
     assert together == alone
     assert bits_of(watched) == bits_of(bare)
-    assert gated.recorder.faults == []
-    assert gated.all(facts.Inspected)
+    all_is_told(gated, watched, single=mode != "executions")
+
+
+def all_is_told(gated, model, *, single):
+    """Every kind of fact that a step gives, with numbers that can be."""
+    look = gated.looks[0]
+    trained = [place for place, one in enumerate(model.variables) if one.trainable]
+    assert all(look.has_gradient[place] == 1 for place in trained)
+    assert all(look.gradient_norms[place] >= 0 for place in trained)
+    assert all(look.gradient_nonfinite[place] == 0 for place in trained)
+    assert all(0 <= look.gradient_zero_fractions[place] <= 1 for place in trained)
+    assert all(look.weight_norms[place] >= 0 for place in trained)
+    assert 0 < look.gradient_norm < 1000
+    assert 0 < look.loss < 1000
+    assert len(look.output_dead_fractions) == len(model.layers)
+    assert len(look.update_norms) == (len(model.variables) if single else 0)
+    assert gated.all(facts.BatchSeen)
+    assert gated.fit.spent.wait_seconds > 0
+    assert gated.fit.spent.examples > 0
 
 
 @pytest.mark.parametrize("mode", ["graph", "eager"])

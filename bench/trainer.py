@@ -1,0 +1,132 @@
+"""One training in a process of its own, which tells what it cost.
+
+`python -m bench.trainer WORKLOAD VARIANT EPOCHS` prints a line of JSON. Nothing of one
+measurement is left for the next: some variants change TensorFlow for good.
+"""
+
+import json
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+import tb_health_plugin
+from bench import peers
+
+# Of each: width of the layers, examples in a batch, steps in an epoch.
+SIZES = {
+    "fit, steps of about 1 ms": (32, 16, 1_000),
+    "fit, steps of about 50 ms": (1_024, 512, 20),
+    "own loop, steps of about 1 ms": (32, 16, 1_000),
+}
+# What runs before is start-up: tracing, and the first looks at the training.
+WARM_SHARE = 1 / 3
+
+
+class Marks(keras.callbacks.Callback):
+    """Notes the time and the work so far when an epoch ends."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.marks: list[tuple[float, float]] = []
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        self.marks.append((time.perf_counter(), time.process_time()))
+
+
+def main(workload: str, variant: str, epochs: int) -> None:
+    width, batch, steps = SIZES[workload]
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(batch * steps, width)).astype("float32")
+    keras.utils.set_random_seed(1)
+    model = keras.Sequential(
+        [
+            keras.Input((width,)),
+            keras.layers.Dense(width, activation="relu"),
+            keras.layers.Dense(width, activation="relu"),
+            keras.layers.Dense(1),
+        ]
+    )
+    marks = Marks()
+    train = _fit if workload.startswith("fit") else _loop
+    with tempfile.TemporaryDirectory() as logs:
+        began = time.perf_counter()
+        train(model, x, batch, epochs, marks, variant, logs)
+        took = time.perf_counter() - began
+    warm = round(epochs * WARM_SHARE)
+    first, last = marks.marks[warm - 1], marks.marks[-1]
+    count = steps * (epochs - warm)
+    step_seconds = (last[0] - first[0]) / count
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    told = {
+        "wall": step_seconds * 1e3,
+        "cpu": (last[1] - first[1]) / count * 1e3,
+        "once": took - step_seconds * steps * epochs,
+        "peak": peak,
+    }
+    print(json.dumps(told))
+
+
+def _fit(
+    model: Any, x: Any, batch: int, epochs: int, marks: Any, variant: str, logs: str
+) -> None:
+    with _around_fit(variant, logs) as callbacks:
+        model.compile("sgd", "mse")
+        model.fit(
+            x,
+            x[:, :1],
+            batch_size=batch,
+            epochs=epochs,
+            verbose=0,
+            callbacks=[marks, *callbacks],
+        )
+
+
+def _around_fit(variant: str, logs: str) -> AbstractContextManager[list[Any]]:
+    if variant == "bare":
+        return nullcontext([])
+    if variant == "HealthCallback":
+        return nullcontext([tb_health_plugin.HealthCallback(logs)])
+    peer: Callable[[str], Iterator[list[Any]]] = peers.PEERS[variant]
+    return contextmanager(peer)(logs)
+
+
+def _loop(
+    model: Any, x: Any, batch: int, epochs: int, marks: Any, variant: str, logs: str
+) -> None:
+    optimizer = keras.optimizers.SGD()
+    dataset = tf.data.Dataset.from_tensor_slices((x, x[:, :1])).batch(batch)
+
+    @tf.function
+    def step(x: Any, y: Any) -> Any:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((model(x, training=True) - y) ** 2)
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(
+            zip(gradients, model.trainable_variables, strict=True)
+        )
+        return loss
+
+    if variant == "bare":
+        for epoch in range(epochs):
+            for one in dataset:
+                # A loop that is not watched looks at its loss, too.
+                float(step(*one))
+            marks.on_epoch_end(epoch)
+        return
+    with tb_health_plugin.watch(logs, model=model, optimizer=optimizer) as health:
+        for epoch in range(epochs):
+            for one in health.dataset(dataset):
+                health.step(loss=step(*one))
+            marks.on_epoch_end(epoch)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
