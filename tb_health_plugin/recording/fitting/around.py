@@ -6,6 +6,7 @@ it is. Several may be around the same method and go in any order.
 
 import functools
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 
@@ -57,3 +58,32 @@ class Around:
     def __reduce__(self) -> Any:
         """A copy of the object gets its plain method."""
         return getattr, (self._holder, self._name)
+
+
+def passed_over(function: Any) -> Any:
+    """Makes Python's warnings pass over the frames of a function of ours.
+
+    A warning names the line that is so many calls away from it. Python does not count
+    calls of the import system, which it knows by such a file name; a frame of ours
+    counts as little then. Not for what autograph reads: the file does not exist.
+    """
+    code = function.__code__
+    folder, name = Path(code.co_filename).parent, Path(code.co_filename).name
+    hidden = str(folder / f"importlib_bootstrap_{name}")
+    function.__code__ = code.replace(co_filename=hidden)
+    return function
+
+
+class Unseen(Around):
+    """One that warnings of the program pass over: for what is never traced."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "call" in vars(cls):
+            passed_over(cls.call)
+
+    @passed_over
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not self._is_on:
+            return self._inner(*args, **kwargs)
+        return self.call(*args, **kwargs)

@@ -16,7 +16,7 @@ import tensorflow as tf
 
 from tb_health_plugin.events import facts
 from tb_health_plugin.recording.fitting.bad_place import Place, place_in
-from tb_health_plugin.recording.fitting.batch_fields import fields_of
+from tb_health_plugin.recording.fitting.batch_fields import fields_of, input_scale
 from tb_health_plugin.recording.fitting.fit import Fit
 from tb_health_plugin.recording.fitting.inspection import Inspection
 from tb_health_plugin.recording.fitting.look import Look
@@ -27,6 +27,9 @@ from tb_health_plugin.recording.fitting.recent_steps import RecentSteps, Seen, S
 from tb_health_plugin.recording.fitting.replay import is_standard
 
 WHAT = "where a bad number began"
+_WHAT_OP = "the operation that a bad number began in"
+# Where it is an operation that made it, not a number that was there before.
+_BY_AN_OPERATION = ("layer", "loss", "gradient")
 # So many steps before the bad one are told about.
 _TOLD_STEPS = 32
 # Of the steps that are run again, so many are looked at; the others were long before.
@@ -46,6 +49,7 @@ class _Found:
     exact: bool = False
     reproduced: bool | None = None
     how: str = ""
+    op: str | None = None
     before: list[tuple[int, float, float]] = field(default_factory=list)
 
 
@@ -173,6 +177,7 @@ class BadNumbers:
     def _run_again(self, state: State, batches: list[Seen], spec: Any) -> _Found | None:
         """Runs steps until one goes bad."""
         before: list[tuple[int, float, float]] = []
+        op: str | None = None
         far = batches[:-_CLOSE_STEPS]
         for seen in far:
             self._run(seen.batch)
@@ -185,6 +190,7 @@ class BadNumbers:
             place: Place | None = None
             if self._bad(look) is not None:
                 place = self._place(look, seen.batch)
+                op = self._operation(state, batches, seen, place)
             else:
                 self._usually_bad.update(look.bad_outputs())
                 place = self._bad_update()
@@ -195,9 +201,28 @@ class BadNumbers:
                     exact=True,
                     how=_how_many(len(far) + len(before) + 1),
                     before=before,
+                    op=op,
                 )
             before.append((seen.step, _number(look.loss), look.gradient_norm))
         return None
+
+    def _operation(
+        self, state: State, batches: list[Seen], bad: Seen, place: Place
+    ) -> str | None:
+        """The operation that it began in; the steps before it run once more for that.
+
+        After it the model is no longer as it was.
+        """
+        if self._inspection.is_eager or place.began_in not in _BY_AN_OPERATION:
+            return None
+        with self._fit.guard.protect(_WHAT_OP):
+            state.kept.put_back()
+            good = None
+            for seen in batches[: batches.index(bad)]:
+                good = seen.batch
+                self._run(good)
+            return self._inspection.replay.bad_operation(good, bad.batch)
+        return None  # something of ours failed
 
     def _look_and_step(self, batch: Any, spec: Any) -> Look:
         inspection = self._inspection
@@ -328,6 +353,7 @@ class BadNumbers:
                 name=place.name,
                 kind=place.kind,
                 row=place.row,
+                op=found.op,
                 how=found.how,
                 exact=found.exact,
                 reproduced=found.reproduced,
@@ -336,7 +362,7 @@ class BadNumbers:
                 steps_before=tuple(one[0] for one in before),
                 losses_before=tuple(one[1] for one in before),
                 gradient_norms_before=tuple(one[2] for one in before),
-                input_scale=_input_scale(fields),
+                input_scale=input_scale(fields),
                 usual_input_scale=self._usual_input_scale(found.bad_step),
                 fields=fields,
             )
@@ -347,22 +373,10 @@ class BadNumbers:
         before = [one for one in self._recent.batches() if one.step < bad_step]
         scales = []
         for seen in before[-_USUAL_BATCHES:]:
-            scale = _input_scale(fields_of(seen.batch))
+            scale = input_scale(fields_of(seen.batch))
             if scale is not None:
                 scales.append(scale)
         return float(np.median(scales)) if scales else None
-
-
-def _input_scale(fields: tuple[facts.Field, ...]) -> float | None:
-    """Highest magnitude in the inputs."""
-    ends = [
-        abs(end)
-        for one in fields
-        if one.role == "input"
-        for end in (one.minimum, one.maximum)
-        if end is not None
-    ]
-    return max(ends) if ends else None
 
 
 def _how_many(steps: int) -> str:

@@ -114,3 +114,15 @@ def _array(tensor: Any) -> Any:
     with contextlib.suppress(Exception):  # not every kind says it beforehand
         return np.asarray(tensor)
     return None
+
+
+def input_scale(fields: tuple[facts.Field, ...]) -> float | None:
+    """Highest magnitude in the inputs."""
+    ends = [
+        abs(end)
+        for one in fields
+        if one.role == "input"
+        for end in (one.minimum, one.maximum)
+        if end is not None
+    ]
+    return max(ends) if ends else None

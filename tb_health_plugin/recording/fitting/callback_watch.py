@@ -5,7 +5,7 @@ from typing import Any
 
 import keras
 
-from tb_health_plugin.recording.fitting.around import Around
+from tb_health_plugin.recording.fitting.around import Unseen
 from tb_health_plugin.recording.fitting.fit import Fit, Raised
 from tb_health_plugin.recording.fitting.inside import inside, name_of
 
@@ -54,7 +54,7 @@ class CallbackWatch:
         self._hooks.clear()
 
 
-class _Hook(Around):
+class _Hook(Unseen):
     """One hook of one callback."""
 
     def __init__(self, fit: Fit, callback: Any, name: str) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from tb_health_plugin.recording.fitting.bad_operation import bad_operation
 from tb_health_plugin.recording.fitting.look import Legend, Look, numbers_of
 from tb_health_plugin.recording.fitting.model_state import (
     Kept,
@@ -90,6 +91,19 @@ class Replay:
         finally:
             kept.put_back()
         return self._legend.look(numbers)
+
+    def bad_operation(self, good: Any, bad: Any) -> str | None:
+        """The operation that gives out the first bad number of a step on `bad`."""
+        if self._strategy.num_replicas_in_sync > 1:
+            return None
+        kept = Kept(self._saved)
+        with ours(), self._probes.in_place(update=False):
+            return bad_operation(
+                lambda batch: self._model.train_step(_without_optionals(batch)),
+                good,
+                bad,
+                put_back=kept.put_back,
+            )
 
     def _replayed(self, batch: Any) -> Any:
         numbers = self._strategy.run(self._step, args=(batch,))

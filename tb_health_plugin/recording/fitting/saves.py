@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tb_health_plugin.events import facts
-from tb_health_plugin.recording.fitting.around import Around
+from tb_health_plugin.recording.fitting.around import Unseen
 from tb_health_plugin.recording.fitting.fit import Fit
 from tb_health_plugin.recording.fitting.inside import inside
 
@@ -34,7 +34,7 @@ class Saves:
         self._around.clear()
 
 
-class _Save(Around):
+class _Save(Unseen):
     """One of those methods."""
 
     def __init__(self, fit: Fit, name: str) -> None:

@@ -25,6 +25,7 @@ from tb_health_plugin.recording.fitting.validation_gate import ValidationGate
 
 # From this version on Keras' step takes plain iterators, too.
 _OLDEST_KERAS = (3, 8)
+_WHAT_ALL = "waits for data, batches, gradients and where a bad number began"
 
 
 class StepGate:
@@ -109,6 +110,13 @@ def _ends_in_step(model: Any) -> bool:
 def step_gate(fit: Fit) -> StepGate | None:
     """None where Keras' step does not take batches from us."""
     version = tuple(int(part) for part in keras.__version__.split(".")[:2])
-    if keras.backend.backend() != "tensorflow" or version < _OLDEST_KERAS:
+    why = ""
+    if keras.backend.backend() != "tensorflow":
+        why = f"Keras runs on {keras.backend.backend()} here, not on TensorFlow"
+    elif version < _OLDEST_KERAS:
+        needed = ".".join(map(str, _OLDEST_KERAS))
+        why = f"it needs Keras {needed} or newer, and this is {keras.__version__}"
+    if why:
+        fit.recorder.recording_stopped(_WHAT_ALL, why)
         return None
     return StepGate(fit) if fit.model.train_function is not None else None

@@ -3,14 +3,14 @@
 from time import perf_counter
 from typing import Any
 
-from tb_health_plugin.recording.fitting.around import Around
+from tb_health_plugin.recording.fitting.around import Unseen
 from tb_health_plugin.recording.fitting.fit import Fit
 from tb_health_plugin.recording.fitting.handed_over import trace_for
 from tb_health_plugin.recording.fitting.inside import inside
 from tb_health_plugin.recording.fitting.observation import is_eager
 
 
-class ValidationGate(Around):
+class ValidationGate(Unseen):
     """Around `make_test_function`, since Keras makes that function only when needed."""
 
     def __init__(self, fit: Fit) -> None:
@@ -34,7 +34,7 @@ class ValidationGate(Around):
             self._gate = None
 
 
-class _TestStep(Around):
+class _TestStep(Unseen):
     """Around the `test_function`."""
 
     def __init__(self, fit: Fit) -> None:

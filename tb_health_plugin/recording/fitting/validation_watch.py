@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tb_health_plugin.recording.fitting.around import Around
+from tb_health_plugin.recording.fitting.around import Unseen
 from tb_health_plugin.recording.fitting.fit import Fit, Raised
 from tb_health_plugin.recording.fitting.inside import inside
 
@@ -24,7 +24,7 @@ class ValidationWatch:
             self._around = None
 
 
-class _Evaluate(Around):
+class _Evaluate(Unseen):
     def __init__(self, fit: Fit) -> None:
         super().__init__(fit.model, "evaluate")
         self._fit = fit

@@ -4,10 +4,11 @@ import copy
 import inspect
 import itertools
 import pickle
+import warnings
 
 import pytest
 
-from tb_health_plugin.recording.fitting.around import Around
+from tb_health_plugin.recording.fitting.around import Around, Unseen
 
 
 class Thing:
@@ -87,3 +88,26 @@ def test_a_copy_of_the_object_has_its_plain_method(copied):
 
     assert other.double(3) == 6
     assert around.calls == 0
+
+
+def test_a_warning_names_the_same_line_as_without_us():
+    class Speaker:
+        def warn(self):
+            warnings.warn("mind", stacklevel=2)
+
+    class Passing(Unseen):
+        def call(self, *args, **kwargs):
+            return self._inner(*args, **kwargs)
+
+    thing = Speaker()
+    seen = []
+    for around in (None, Passing(thing, "warn")):
+        if around is not None:
+            around.put()
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            thing.warn()
+        seen += [(one.filename, one.lineno) for one in caught]
+
+    assert seen[0] == seen[1]
+    assert seen[0][0] == __file__

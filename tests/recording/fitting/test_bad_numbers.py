@@ -1,6 +1,7 @@
 """Where the first NaN or infinity began, in trainings made to have one."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -109,6 +110,11 @@ def test_a_layer_that_takes_the_logarithm_of_zero_is_found(mode):
     assert (bad.bad_step, bad.began_in, bad.name) == (BAD, "layer", "log")
     assert (bad.kind, bad.row, bad.value, bad.exact) == ("Log", 3, "inf", True)
     assert bad.bad_layers[0] == "log"
+    line = Log.call.__code__.co_firstlineno + 1
+    # Eager steps are not run again for it.
+    assert bad.op == (
+        None if mode == "eager" else f"Log at {Path(__file__).name}:{line}"
+    )
 
 
 def test_an_operation_between_layers_is_found():
@@ -140,6 +146,7 @@ def test_a_gradient_that_goes_bad_on_its_way_back_is_found(mode):
     assert (bad.bad_step, bad.began_in, bad.exact) == (BAD, "gradient", True)
     assert bad.name.endswith("before/kernel")
     assert bad.bad_layers == ()
+    assert mode == "eager" or bad.op.startswith("SqrtGrad")
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -261,7 +268,7 @@ def test_bad_weights_behind_a_good_loss_are_found_in_the_end():
 
 
 def test_of_a_large_model_the_batch_alone_is_looked_at(monkeypatch):
-    monkeypatch.setattr(recent_steps, "_MOST_STATE_BYTES", 0)
+    monkeypatch.setattr(recent_steps, "_MOST_STATES_BYTES", 0)
     monkeypatch.setattr(allowance, "FIXED_SECONDS", 0.0)
 
     bad = bad_number(sequential(layers.Dense(1)), *data(x=np.nan))
