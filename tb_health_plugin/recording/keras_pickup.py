@@ -1,7 +1,7 @@
-"""Records every `fit` of a program that knows nothing of us.
+"""Records every training of a program that knows nothing of us.
 
 Keras is never imported by us: once the program has done it, `keras.Model.fit` gets our
-callback beside the program's own.
+callback beside the program's own, and optimizers tell of hand-written loops.
 """
 
 import contextlib
@@ -17,17 +17,25 @@ from types import ModuleType
 from typing import Any
 
 from tb_health_plugin.recording.attempts import Attempt
+from tb_health_plugin.recording.fitting.around import passed_over
 
 _WHAT = "trainings that Keras runs"
 _MODULE = "keras"
+_LOOPS = "tb_health_plugin.recording.optimizer_pickup"
 
 
 def pick_up_keras(attempt: Attempt, logdir: Path) -> None:
     """Lets `attempt`, the one of `logdir`, record each `fit` from now on."""
 
     def imported() -> None:
+        loops: Any = None
+        with attempt.guard.protect("training loops"):
+            # Imports Keras, so it must not happen before the program does so.
+            module = importlib.import_module(_LOOPS)
+            loops = module.OptimizerPickup(attempt)
+            loops.wrap()
         with attempt.guard.protect(_WHAT):
-            _wrap_fit(attempt, logdir)
+            _wrap_fit(attempt, logdir, loops)
 
     if _MODULE in sys.modules:
         imported()
@@ -79,16 +87,19 @@ class _AfterImport:
         loader.exec_module = exec_module
 
 
-def _wrap_fit(attempt: Attempt, logdir: Path) -> None:
+def _wrap_fit(attempt: Attempt, logdir: Path, loops: Any) -> None:
     keras = importlib.import_module(_MODULE)
     fit = keras.Model.fit
     signature = inspect.signature(fit)
 
     @functools.wraps(fit)
+    @passed_over
     def recorded_fit(self: Any, *args: Any, **kwargs: Any) -> Any:
         given, leave = (self, *args), _nothing_to_undo
         # A forked child is not the program that was launched.
         if os.getpid() == attempt.pid:
+            if loops is not None:
+                loops.end()
             with attempt.guard.protect(_WHAT):
                 call = _bind(signature, given, kwargs)
                 if call is not None:
@@ -98,6 +109,8 @@ def _wrap_fit(attempt: Attempt, logdir: Path) -> None:
             return fit(*given, **kwargs)
         finally:
             leave()
+            if loops is not None:
+                loops.fit_ended()
 
     keras.Model.fit = recorded_fit
 

@@ -31,6 +31,8 @@ _COMPILED_HEAD_BYTES = 16
 _WATCHED_WITHIN_SECONDS = 1.0
 # Whose frames stand above the program's: the launcher's line of code, and this file.
 _ABOVE = ("<string>", __file__)
+# Files of ours that the program's calls pass through.
+_OURS = f"{Path(__file__).parent}{os.sep}"
 
 
 def main(
@@ -148,10 +150,10 @@ class _ShowWithoutUs:
 def _without_ours(trace: TracebackType | None) -> TracebackType | None:
     while trace is not None and _file(trace) in _ABOVE:
         trace = trace.tb_next
-    # Within the program, our callback joined `fit`.
+    # Within the program, we stood in front of `fit` and of optimizers.
     one = trace
     while one is not None:
-        while one.tb_next is not None and _file(one.tb_next) == keras_pickup.__file__:
+        while one.tb_next is not None and _file(one.tb_next).startswith(_OURS):
             one.tb_next = one.tb_next.tb_next
         one = one.tb_next
     return trace

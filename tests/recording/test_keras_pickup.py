@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tb_health_plugin.recording import attempts, keras_pickup, process_end
-from tb_health_plugin.recording.process_end import ProcessEnd
+from tb_health_plugin.recording import keras_pickup
 
 keras = pytest.importorskip("keras")
 
@@ -15,16 +14,12 @@ STEPS = 8
 
 
 @pytest.fixture
-def attempt(tmp_path: Path, monkeypatch):
+def attempt(attempt, tmp_path: Path):
     """Records all trainings of this process, as long as the test lasts."""
-    monkeypatch.setattr(attempts, "_attempts", {})
-    monkeypatch.setattr(process_end, "_listeners", [])
-    monkeypatch.setattr(process_end, "_seen", None)
-    made = attempts.attempt_for(tmp_path, watcher=False)
-    keras_pickup.pick_up_keras(made, tmp_path)
-    yield made
+    keras_pickup.pick_up_keras(attempt, tmp_path)
+    yield attempt
     del keras.Model.fit
-    process_end._tell(ProcessEnd(reason="finished", happened_at=1.0))
+    del keras.optimizers.Optimizer.apply
 
 
 @pytest.fixture

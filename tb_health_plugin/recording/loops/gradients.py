@@ -112,6 +112,14 @@ class Gradients:
             around.put()
             self._fit.spent.traces = 0
 
+    def follow(self, optimizer: Any) -> None:
+        """One more optimizer, while the loop runs."""
+        self.calls.append(0)
+        self.traced.append(0)
+        around = _Apply(self, len(self.calls) - 1, optimizer)
+        self._around.append(around)
+        around.put()
+
     def end(self) -> None:
         for around in self._around:
             around.remove()

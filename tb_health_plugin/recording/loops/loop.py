@@ -1,7 +1,7 @@
 """One hand-written loop while it runs: counts its steps and drives what is watched."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tb_health_plugin.events import facts
@@ -43,6 +43,7 @@ class Loop:
     Attributes:
         batches: The data of the loop, as far as it comes through us.
         is_open: It has begun and not ended.
+        count_again: Called before the end, for whoever counts steps for us.
     """
 
     def __init__(
@@ -56,7 +57,7 @@ class Loop:
     ) -> None:
         self._attempt = attempt
         self._guard, self._recorder = attempt.guard, attempt.recorder
-        self._models, self._optimizers = models, optimizers
+        self._models, self._optimizers = models, list(optimizers)
         self._planned_steps = planned_steps
         self._first_step = attempt.recorder.progress.step
         self._done = 0
@@ -65,6 +66,7 @@ class Loop:
         self._during = "step"
         self._late: tuple[StepSeen, Any] | None = None
         self.is_open = False
+        self.count_again: Callable[[], None] = _nothing
         fit = Fit(
             recorder=attempt.recorder,
             guard=attempt.guard,
@@ -121,6 +123,30 @@ class Loop:
         self._fit.arguments = {"x": data}
         self._tell_started()
         self._fit.arguments = {}
+
+    def follow(self, name: str, optimizer: Any) -> None:
+        """It turns out that another optimizer belongs to the loop."""
+        self._optimizers.append((name, optimizer))
+        self._gradients.follow(optimizer)
+        self._tell_started()
+
+    def counted(self, done: int) -> None:
+        """So many steps have ended, as somebody counted who saw none of them.
+
+        May be called by another thread than the one that trains.
+        """
+        if self._is_told or self._gradients.come_eagerly:
+            done = self._done
+        progress = self._recorder.progress
+        progress.step += max(0, done - self._done)
+        self._done = max(self._done, done)
+        self._recorder.enter(self._phase())
+        self._time_spent.tick()
+
+    def paused(self, phase: Phase) -> None:
+        """No step came for a while."""
+        if self._recorder.progress.phase != phase:
+            self._recorder.enter(phase)
 
     def told(self, loss: Any, metrics: Mapping[str, Any]) -> None:
         """The program says that a step has ended."""
@@ -287,6 +313,8 @@ class Loop:
     def _close(self, left: LeftBy | None) -> None:
         if not self.is_open:
             return
+        with self._guard.protect(_END):
+            self.count_again()
         self.is_open = False
         with self._guard.protect(_END):
             self._last_words(is_complete=left is None)
@@ -320,3 +348,7 @@ class Loop:
             # Left early on purpose is not the same as out of data.
             is_known = self.batches.ran_out or self._done >= (planned or 0)
             self._tell_so_far(planned if is_known else None)
+
+
+def _nothing() -> None:
+    pass

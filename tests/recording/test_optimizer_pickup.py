@@ -1,0 +1,161 @@
+"""Hand-written loops of a program that knows nothing of us."""
+
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tb_health_plugin.events import facts
+
+keras = pytest.importorskip("keras")
+tf = pytest.importorskip("tensorflow")
+
+from tb_health_plugin.recording import optimizer_pickup  # noqa: E402
+from tb_health_plugin.recording.keras_callback import HealthCallback  # noqa: E402
+from tb_health_plugin.recording.optimizer_pickup import (  # noqa: E402
+    LoopPlace,
+    OptimizerPickup,
+)
+
+X = np.ones((8, 4), "float32")
+STEPS = 7
+
+
+@pytest.fixture
+def pickup(attempt):
+    made = OptimizerPickup(attempt)
+    made.wrap()
+    yield made
+    made._process_ends()
+    del keras.optimizers.Optimizer.apply
+
+
+@pytest.fixture
+def told(attempt, monkeypatch) -> list[facts.Fact]:
+    kept: list[facts.Fact] = []
+    monkeypatch.setattr(attempt.recorder, "record", kept.append)
+    return kept
+
+
+def trainer(optimizer):
+    """A step of a model of its own; tells the loss."""
+    keras.utils.set_random_seed(1)
+    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
+    model.compile(optimizer, "mse")
+
+    def step():
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(X) ** 2)
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(
+            zip(gradients, model.trainable_variables, strict=True)
+        )
+        return loss
+
+    return model, step
+
+
+@pytest.mark.parametrize("mode", ["eager", "graph"])
+def test_two_optimizers_are_one_loop_with_all_its_steps(attempt, pickup, told, mode):
+    optimizers = [keras.optimizers.Adam(), keras.optimizers.SGD()]
+    steps = [trainer(one)[1] for one in optimizers]
+
+    def both():
+        return [step() for step in steps]
+
+    run = both if mode == "eager" else tf.function(both)
+    for _ in range(STEPS):
+        run()
+    pickup.end()
+
+    started = [one for one in told if isinstance(one, facts.TrainingStarted)]
+    (ended,) = (one for one in told if isinstance(one, facts.TrainingEnded))
+    assert {one.training for one in started} == {0}
+    assert "Adam" in started[-1].settings["optimizers"]
+    assert "SGD" in started[-1].settings["optimizers"]
+    assert (ended.reason, ended.last_step) == ("returned", STEPS)
+    assert all("apply" not in vars(one) for one in optimizers)
+
+
+def test_what_fit_does_is_not_counted_twice(attempt, pickup, told, tmp_path: Path):
+    optimizer = keras.optimizers.SGD()
+    model, step = trainer(optimizer)
+    function = tf.function(step)
+    function()
+    pickup.end()
+
+    model.fit(X, X[:, :1], 4, 1, 0, [HealthCallback(tmp_path)])
+    pickup.fit_ended()
+    pickup._look()
+    function()
+    # Nobody calls `apply` in Python here: the function was traced before.
+    pickup._look()
+    function()
+    pickup.end()
+
+    ended = [one for one in told if isinstance(one, facts.TrainingEnded)]
+    assert [one.last_step for one in ended] == [1, 3, 5]
+
+
+def test_the_same_weights_come_out_as_without_us(attempt, tmp_path: Path):
+    def trained():
+        model, step = trainer(keras.optimizers.Adam())
+        function = tf.function(step)
+        for _ in range(STEPS):
+            function()
+        return [weight.tobytes() for weight in model.get_weights()]
+
+    bare = trained()
+    pickup = OptimizerPickup(attempt)
+    pickup.wrap()
+    watched = trained()
+    pickup._process_ends()
+    del keras.optimizers.Optimizer.apply
+
+    assert watched == bare
+    assert attempt.recorder.progress.step == STEPS
+
+
+def test_a_fault_of_ours_does_not_reach_the_loop(attempt, pickup, monkeypatch, caplog):
+    def broken(optimizer) -> int:
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(optimizer_pickup, "_iterations", broken)
+    optimizer = keras.optimizers.SGD()
+    _, step = trainer(optimizer)
+
+    step()
+    step()
+
+    assert int(optimizer.iterations) == 2
+    assert len(caplog.records) == 1
+
+
+def test_a_loop_is_left_when_its_function_is_or_when_lines_behind_it_run():
+    place = LoopPlace()
+    me = threading.get_ident()
+
+    def loop():
+        for _ in range(3):
+            place.saw(me)
+        within = place.is_there(me)
+
+        def behind():
+            return place.is_there(me)
+
+        return within, behind()
+
+    # The line right behind the loop is not in it.
+    assert loop() == (False, False)
+    assert not place.is_there(me)
+
+
+def test_a_loop_that_stands_is_still_there():
+    place = LoopPlace()
+    me = threading.get_ident()
+    there = []
+    for number in range(4):
+        there.append(place.is_there(me)) if number == 3 else place.saw(me)
+
+    assert there == [True]
