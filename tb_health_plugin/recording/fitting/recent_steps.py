@@ -32,8 +32,11 @@ _MOST_STEPS_APART = 128
 # or memory holds fewer batches.
 _LEAST_STEPS_APART = 16
 _SHARE = 0.004
-# The copy that TensorFlow makes when a kept value is next written.
-_COPIED_BYTES_PER_SECOND = 2e9
+# The copy that TensorFlow makes when a kept value is next written, into memory that
+# it has to get first.
+_COPIED_BYTES_PER_SECOND = 1e9
+# Where memory holds too few batches to lead from one state to the next, so many stay.
+_FEW_BATCHES = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +99,7 @@ class RecentSteps:
         """A step is about to be given `batch`."""
         seen = self._seen
         seen.append(Seen(step, epoch, batch))
-        if len(seen) > self._most:
+        while len(seen) > self._most:
             seen.popleft()
 
     def keep_state(self, step: int, number: int, batch: Any) -> None:
@@ -111,6 +114,12 @@ class RecentSteps:
         bytes_each = max(1, batch_bytes(batch, self._strategy))
         fitting = min(2 * _MOST_STEPS_APART, _MOST_BATCH_BYTES // bytes_each)
         self._most = max(1, fitting) if bytes_each <= _MOST_BATCH_BYTES else 0
+        if self._are_out_of_reach():
+            self._states.clear()
+            self._why = "batches are too large to keep all since a copy of the model"
+            self._most = min(self._most, _FEW_BATCHES)
+            self.due = number + _MOST_STEPS_APART
+            return
         if self._model.built and self._keeps_states:
             is_whole = bool(getattr(self._model.optimizer, "built", True))
             if self._variables is None or not is_whole:
@@ -177,6 +186,13 @@ class RecentSteps:
         self._keeps_states = copied <= _MOST_STATES_BYTES
         self._most_states = 2 if 2 * copied <= _MOST_STATES_BYTES else 1
         return variables
+
+    def _are_out_of_reach(self) -> bool:
+        """True if so few batches fit that they hardly ever lead back to a state."""
+        if self._clock.steps < 2 or not math.isfinite(self._cost):
+            return False
+        is_short_of_memory = self._most < 2 * _MOST_STEPS_APART
+        return is_short_of_memory and self._apart(self._cost) > self._most
 
     def _apart(self, seconds: float) -> int:
         if not self._keeps_states:

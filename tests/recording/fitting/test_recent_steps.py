@@ -30,7 +30,11 @@ def recent_of(model, step_seconds: float = 1.0) -> RecentSteps:
 
 
 def run(recent: RecentSteps, steps: int, batch=BATCH) -> None:
-    for step in range(steps):
+    run_on(recent, 0, steps, batch)
+
+
+def run_on(recent: RecentSteps, first: int, end: int, batch=BATCH) -> None:
+    for step in range(first, end):
         if step >= recent.due:
             recent.keep_state(step, step, batch)
         recent.saw(step, 0, batch)
@@ -89,6 +93,18 @@ def test_of_a_larger_model_one_state_is_kept(model, monkeypatch):
     run(recent, 40)
 
     assert [state.step for state, _ in recent.leading_to(39)] == [32]
+
+
+def test_where_few_batches_fit_and_steps_are_short_no_state_is_kept(model, monkeypatch):
+    monkeypatch.setattr(recent_steps, "_MOST_BATCH_BYTES", 10 * 8 * 4 * 4)
+    recent = recent_of(model, step_seconds=1e-6)
+    run(recent, 4)
+    recent.due = 4
+    run_on(recent, 4, 8)
+
+    assert recent.leading_to(7) == []
+    assert [one.step for one in recent.batches()] == [6, 7]
+    assert "too large to keep all" in recent.why_no_state()
 
 
 def test_of_a_model_too_large_no_state_is_kept(model, monkeypatch):
