@@ -26,6 +26,8 @@ SIZES = {
     "fit, steps of about 50 ms": (1_024, 512, 20),
     "own loop, steps of about 1 ms": (32, 16, 1_000),
 }
+# Small: a training in danger is looked at more closely, which is not the usual cost.
+RATE = 1e-4
 # What runs before is start-up: tracing, and the first looks at the training.
 WARM_SHARE = 1 / 3
 
@@ -78,7 +80,7 @@ def _fit(
     model: Any, x: Any, batch: int, epochs: int, marks: Any, variant: str, logs: str
 ) -> None:
     with _around_fit(variant, logs) as callbacks:
-        model.compile("sgd", "mse")
+        model.compile(keras.optimizers.SGD(RATE), "mse")
         model.fit(
             x,
             x[:, :1],
@@ -101,7 +103,7 @@ def _around_fit(variant: str, logs: str) -> AbstractContextManager[list[Any]]:
 def _loop(
     model: Any, x: Any, batch: int, epochs: int, marks: Any, variant: str, logs: str
 ) -> None:
-    optimizer = keras.optimizers.SGD()
+    optimizer = keras.optimizers.SGD(RATE)
     dataset = tf.data.Dataset.from_tensor_slices((x, x[:, :1])).batch(batch)
 
     @tf.function
