@@ -17,9 +17,8 @@ from types import CodeType
 from typing import Any
 
 from tb_health_plugin.recording.attempts import Attempt
-from tb_health_plugin.recording.fitting.fit_frame import outwards
 from tb_health_plugin.recording.loops.loop import Loop
-from tb_health_plugin.recording.traces import is_library
+from tb_health_plugin.recording.traces import is_library, outwards
 from tb_health_plugin.writing.phases import Phase
 
 WHAT = "training loops"

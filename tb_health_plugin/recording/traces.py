@@ -5,6 +5,7 @@ import re
 import site
 import sysconfig
 import traceback
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import FrameType, TracebackType
 
@@ -94,6 +95,13 @@ def without_ours(trace: TracebackType | None) -> TracebackType | None:
     if trace is not None:
         trace.tb_next = without_ours(trace.tb_next)
     return trace
+
+
+def outwards(frame: FrameType | None) -> Iterator[FrameType]:
+    """A frame and those that called it, one after the other."""
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
 
 
 def is_library(filename: str) -> bool:

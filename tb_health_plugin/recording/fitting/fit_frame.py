@@ -5,12 +5,14 @@ Keras tells a callback only epochs and steps. The rest is read once from the fra
 """
 
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
 import keras
+
+from tb_health_plugin.recording.traces import outwards
 
 
 @dataclass(slots=True)
@@ -55,9 +57,3 @@ def lists_running(frame: FrameType | None) -> list[Any]:
             if isinstance(given, keras.callbacks.CallbackList):
                 found.append(given)
     return found
-
-
-def outwards(frame: FrameType | None) -> Iterator[FrameType]:
-    while frame is not None:
-        yield frame
-        frame = frame.f_back

@@ -15,9 +15,8 @@ import keras
 
 from tb_health_plugin.events import facts
 from tb_health_plugin.recording.fitting.fit import Fit
-from tb_health_plugin.recording.fitting.fit_frame import outwards
 from tb_health_plugin.recording.fitting.inside import inside, is_keras, name_of
-from tb_health_plugin.recording.traces import is_library
+from tb_health_plugin.recording.traces import is_library, outwards
 
 _WHAT = "who stops a training"
 _NAME = "stop_training"
