@@ -119,8 +119,8 @@ def test_a_loss_that_is_no_number_stops_the_training(tmp_path: Path, own_process
 
 @pytest.mark.live
 def test_a_command_hears_what_is_found_and_how_it_ended(tmp_path: Path):
-    """A real training that only waits for its data, followed from outside."""
-    program = Path(__file__).parent / "waiting_trainer.py"
+    """A real training with a slow callback, followed from outside."""
+    program = Path(__file__).parent / "slow_trainer.py"
     heard = tmp_path / "heard.jsonl"
     done = subprocess.run(
         [sys.executable, str(program), str(tmp_path / "run"), str(heard)],
@@ -136,8 +136,8 @@ def test_a_command_hears_what_is_found_and_how_it_ended(tmp_path: Path):
     wait_until(lambda: '"ended"' in heard.read_text(), seconds=60)
     lines = [json.loads(line) for line in heard.read_text().splitlines()]
     found = [(one["kind"], (one["finding"] or {}).get("id")) for one in lines]
-    assert ("opened", "input_bound") in found
+    assert ("opened", "slow_callback") in found
     assert lines[-1]["kind"] == "ended"
     answer = diagnose(tmp_path / "run")
     assert answer["state"] == "ended_early"
-    assert answer["verdict"]["id"] == "input_bound"
+    assert answer["verdict"]["id"] == "slow_callback"
