@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from tb_health_plugin.cli.arguments import add_run
 from tb_health_plugin.cli.why import add_rules_option
 from tb_health_plugin.diagnosing import find_run
 from tb_health_plugin.diagnosis.replay import FirstKnown, replay
@@ -17,10 +18,7 @@ def add_parser(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
         "replay", help="when each finding could first have been known"
     )
-    parser.add_argument(
-        "logdir", type=Path, help="the directory TensorBoard reads, or that of one run"
-    )
-    parser.add_argument("--run", help="name of the run (default: the latest)")
+    add_run(parser)
     add_rules_option(parser)
     parser.set_defaults(call=_call)
 

@@ -1,12 +1,12 @@
 """`tb-health show`: a run as lines of bars in the terminal."""
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
+from tb_health_plugin.cli.arguments import add_run
 from tb_health_plugin.cli.lanes import draw_lanes
 from tb_health_plugin.cli.printing import STYLES, console, section
 from tb_health_plugin.cli.waiting import waiting
@@ -24,14 +24,7 @@ def add_parser(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
         "show", help="a run as bars: memory, waiting for data, loss and more"
     )
-    parser.add_argument(
-        "logdir",
-        type=Path,
-        nargs="?",
-        default=Path(),
-        help="the directory TensorBoard reads, or that of one run (default: here)",
-    )
-    parser.add_argument("--run", help="name of the run (default: the latest)")
+    add_run(parser)
     parser.set_defaults(call=_call)
 
 

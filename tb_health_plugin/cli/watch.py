@@ -10,6 +10,7 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
+from tb_health_plugin.cli.arguments import add_run
 from tb_health_plugin.cli.lanes import draw_lanes
 from tb_health_plugin.cli.printing import console
 from tb_health_plugin.cli.show import head
@@ -39,14 +40,7 @@ def add_parser(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
         "watch", help="follow a running training until it ends"
     )
-    parser.add_argument(
-        "logdir",
-        type=Path,
-        nargs="?",
-        default=Path(),
-        help="the directory TensorBoard reads, or that of one run (default: here)",
-    )
-    parser.add_argument("--run", help="name of the run (default: the latest)")
+    add_run(parser)
     parser.set_defaults(call=_call)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from tb_health_plugin.cli.arguments import add_run
 from tb_health_plugin.cli.printing import STYLES, WIDEST, console, print_json, section
 from tb_health_plugin.cli.waiting import waiting
 from tb_health_plugin.diagnosing import diagnose
@@ -32,14 +33,7 @@ def add_parser(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
         "why", help="why a run stopped, and what to change"
     )
-    parser.add_argument(
-        "logdir",
-        type=Path,
-        nargs="?",
-        default=Path(),
-        help="the directory TensorBoard reads, or that of one run (default: here)",
-    )
-    parser.add_argument("--run", help="name of the run (default: the latest)")
+    add_run(parser)
     parser.add_argument(
         "--json", action="store_true", help="print what verdict.schema.json describes"
     )
