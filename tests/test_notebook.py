@@ -1,5 +1,8 @@
 """`health.summary()`: in a notebook, in a terminal, and while nothing is known."""
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -94,3 +97,25 @@ def test_a_fit_and_a_loop_are_summed_up_at_once(tmp_path: Path):
             loop.step(loss=model.train_on_batch(x, x[:, :1]))
         assert loop.summary().answer["state"] == "running"
     assert loop.summary().answer["state"] == "finished"
+
+
+@pytest.mark.live
+def test_cells_that_fail_are_interrupted_or_run_again_make_one_run(tmp_path: Path):
+    pytest.importorskip("IPython")
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.notebook_cells", str(tmp_path / "run")],
+        cwd=Path(__file__).parents[1],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+
+    said = json.loads(done.stdout.splitlines()[-1])
+    assert {name: one["state"] for name, one in said.items()} == {
+        "raised": "failed",
+        "interrupted": "ended_early",
+        "run again": "finished",
+        "all again": "finished",
+    }
+    assert "ValueError" in said["raised"]["headline"]
+    assert {one["attempts"] for one in said.values()} == {1}
