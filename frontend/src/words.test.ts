@@ -82,6 +82,7 @@ test("a place holds only what is known", () => {
   expect(words.placeWords({ file: "train.py", line: 41 })).toBe("train.py, line 41");
   expect(words.placeWords({ file: "train.py" })).toBe("train.py");
   expect(words.placeWords({})).toBe("");
+  expect(words.placeWords({ worker: "worker 1", step: 3 })).toBe("worker 1, step 3");
   expect(words.placeWords({ layer: "dense_2", line: 4, file: "a.py" })).toBe(
     "a.py, line 4, layer dense_2",
   );

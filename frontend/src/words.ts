@@ -274,9 +274,11 @@ export function placeWords(place: Place): string {
   const parts = [
     ...(file === undefined ? [] : [String(file)]),
     ...(line === undefined ? [] : [`line ${line}`]),
-    ...Object.entries(others).map(
-      ([name, part]) => `${name.replace(/_/g, " ")} ${part}`,
-    ),
+    ...Object.entries(others).map(([name, part]) => {
+      const label = name.replace(/_/g, " ");
+      // A worker is called "worker 1" already.
+      return String(part).startsWith(label) ? String(part) : `${label} ${part}`;
+    }),
   ];
   return parts.join(", ");
 }
