@@ -97,6 +97,8 @@ class View:
     def refresh(self) -> None:
         """Reads what is new and tells the stories again."""
         self.library.refresh()
+        # TensorBoard's loaders may take a long time; our own files need not wait.
+        self.tell_all()
         try:
             if self._provider is not None:
                 self.library.merge_summaries(
