@@ -15,6 +15,8 @@ ALLOWANCE_SECONDS = 0.2
 SHARE = 0.001
 # Batches that follow each other faster than this are too many to tell apart.
 APART_SECONDS = 0.05
+# Later ones say less that is new: a look for each thousandth of the time so far.
+APART_SHARE = 0.001
 # A look at every number of a batch of this size takes some 50 ms.
 _MOST_NUMBERS = 1 << 26
 
@@ -54,7 +56,8 @@ class BatchWatch:
         allowed = ALLOWANCE_SECONDS + SHARE * (now - self._began_at)
         if self._spent_seconds + self._last_seconds > allowed:
             return False
-        return self._looks < FIRST_BATCHES or now - self._looked_at >= APART_SECONDS
+        apart = max(APART_SECONDS, APART_SHARE * (now - self._began_at))
+        return self._looks < FIRST_BATCHES or now - self._looked_at >= apart
 
     def _record(self, batch: Any, step: int, batch_number: int) -> None:
         thorough = numbers_in(batch) <= _MOST_NUMBERS

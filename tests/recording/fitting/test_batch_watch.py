@@ -82,14 +82,26 @@ def test_all_looks_together_stay_inside_the_budget(clock, costs):
     fit = fake_fit()
     watch = BatchWatch(fit)
 
-    for step in range(2_000):
+    for step in range(10_000):
         watch.saw(BATCH, step, step)
         clock.now += 0.1
 
     elapsed = clock.now - 100.0
     spent = fit.spent.recording_seconds
     assert len(fit.recorder.facts) > 5
-    assert spent <= 0.2 + 0.005 * elapsed
+    assert spent <= 0.2 + 0.001 * elapsed
+
+
+def test_a_day_of_fast_steps_does_not_fill_the_disk_with_looks(clock, costs):
+    costs(0.0)
+    fit = fake_fit()
+    watch = BatchWatch(fit)
+
+    for step in range(864_000):
+        watch.saw(BATCH, step, step)
+        clock.now += 0.1
+
+    assert 1_000 < len(fit.recorder.facts) < 10_000
 
 
 def test_a_look_that_costs_more_than_all_may_cost_is_not_repeated(clock, costs):
