@@ -205,7 +205,9 @@ def _level_evidence(level: float | None, now: float, at: Moment) -> list[Evidenc
 def _confidence(training: Training, high: bool) -> Confidence:
     if is_unscaled(training):
         return "possible"
-    return "likely" if high or learning_rate.usual(training) is None else "possible"
+    # For an optimizer of one's own no rate is usual; not knowing which says nothing.
+    is_own = bool(training.setting("optimizer")) and not learning_rate.usual(training)
+    return "likely" if high or is_own else "possible"
 
 
 def _start(bad: BadNumber) -> Moment:
