@@ -80,6 +80,19 @@ class BadNumber:
         """The step that went bad, counted from 0."""
         return self.fact.bad_step
 
+    @property
+    def is_hidden(self) -> bool:
+        """Weights are bad, and no loss that was reported is.
+
+        A rectifier may turn NaN into 0, on some machines.
+        """
+        losses = [
+            loss
+            for epoch in self.training.epochs
+            for loss in (*epoch.loss_profile, epoch.metrics.get("loss", 0.0))
+        ]
+        return self.fact.seen_in == "weight" and all(map(math.isfinite, losses))
+
 
 def first_bad(case: Case) -> BadNumber | None:
     """The bad number that the training shows, where it first came up."""

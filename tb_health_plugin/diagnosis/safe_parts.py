@@ -33,7 +33,10 @@ def must_be_data(training: Training, fact: facts.FirstBadNumber) -> bool:
 
     Layers and losses of Keras itself make none out of calm numbers in float32.
     """
-    if fact.began_in not in (None, "unknown") or fact.fields or fact.value == "inf":
+    unseen = fact.began_in in (None, "unknown") and not fact.fields
+    # Seen so late that the batch which did it was long gone.
+    late = fact.began_in == "weights" and not fact.exact
+    if not (unseen or late) or fact.value == "inf":
         return False
     if "sparse" in (training.setting("loss") or "").lower():
         # A class that the model does not have makes a NaN, too.

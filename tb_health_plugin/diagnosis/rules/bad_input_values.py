@@ -92,21 +92,21 @@ def _broke(case: Case, bad: BadNumber) -> Verdict:
 
 def _by_exclusion(case: Case, bad: BadNumber) -> Verdict:
     """The batch was not seen, but nothing else in this model can make a NaN."""
-    step = "" if bad.step is None else f" at step {bad.step:,}"
     loss = bad.training.setting("loss") or "its loss"
     text = f"The model has only layers of Keras and {loss}, in float32."
+    what, shown = _without_the_batch(bad)
     return Verdict(
         id="bad_input_values",
         detail="unseen",
         severity="critical",
         confidence="possible",
-        headline=f"Probably NaN in the data: the loss became NaN{step}",
+        headline=f"Probably NaN in the data: {what}",
         because="Losses were normal up to then, and layers and loss of this model make "
         "no NaN out of finite numbers. The batch itself was not looked at.",
         cause_at=bad.at,
         stopped_at=case.stopped_at,
         evidence=(
-            Evidence(text="The loss became NaN from one step to the next.", at=bad.at),
+            Evidence(text=shown, at=bad.at),
             Evidence(text=text, strong=False, at=bad.at),
             *_normal_before(bad),
             *waste(bad, case),
@@ -117,10 +117,27 @@ def _by_exclusion(case: Case, bad: BadNumber) -> Verdict:
                 why="One NaN or infinite number in one row is enough.",
                 code="assert np.isfinite(x).all() and np.isfinite(y).all()",
             ),
-            stop_at_nan(bad.training),
+            # It looks at the loss alone.
+            *(() if bad.is_hidden else (stop_at_nan(bad.training),)),
         ),
         chip="NaN in data",
         explains=("nan_op", *explained_ends(case)),
+    )
+
+
+def _without_the_batch(bad: BadNumber) -> tuple[str, str]:
+    """What went bad, in a few words and in a sentence."""
+    step = "" if bad.step is None else f" at step {bad.step:,}"
+    if not bad.is_hidden:
+        return f"the loss became NaN{step}", (
+            "The loss became NaN from one step to the next."
+        )
+    names = bad.fact.bad_variables[:1] or ("a weight",)
+    good = bad.fact.steps_before[-1:]
+    since = f"after step {good[0]:,}" if good else "before it was looked at"
+    return f"{names[0]} became NaN {since}", (
+        f"{names[0]} is NaN{step}, and the loss stayed a number: a rectifier can turn "
+        "NaN into 0. What it hides no longer learns."
     )
 
 

@@ -57,6 +57,8 @@ def judge(case: Case) -> Verdict | None:
         headline = f"A batch on another scale made the first {first}{step}"
     elif not _is_located(bad):
         headline = f"The loss became {bad.word}{step}, after normal losses"
+        if bad.is_hidden:
+            headline = f"Weights are {bad.word}{step}, and the loss does not show it"
         if half:
             headline = f"The loss became {bad.word}{step}, in float16"
     return Verdict(

@@ -117,6 +117,28 @@ def test_nothing_else_in_a_plain_model_can_make_a_nan():
     assert verdict.headline.startswith("Probably NaN in the data")
 
 
+def test_weights_that_are_nan_behind_a_loss_that_is_not():
+    bad = net.bad_number(
+        310,
+        seen_in="weight",
+        began_in="weights",
+        exact=False,
+        bad_variables=("dense/kernel",),
+        steps_before=(20,),
+        losses_before=(0.2,),
+        gradient_norms_before=(1.0,),
+    )
+
+    verdict = found(net.started(), net.batch(), bad, *net.epochs([0.5, 5.0, 5.0, 5.0]))
+
+    assert verdict is not None
+    assert (verdict.detail, verdict.confidence) == ("unseen", "possible")
+    assert verdict.headline == (
+        "Probably NaN in the data: dense/kernel became NaN after step 20"
+    )
+    assert not any("TerminateOnNaN" in (fix.code or "") for fix in verdict.fixes)
+
+
 class TestStaysSilent:
     def test_an_unseen_nan_in_a_model_with_parts_of_its_own(self):
         bad = net.bad_number(31, began_in="unknown", exact=False)
