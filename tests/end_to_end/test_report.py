@@ -12,10 +12,7 @@ from tests import runs
 pytestmark = [pytest.mark.live, pytest.mark.browser]
 
 
-def test_a_report_opens_from_disk_with_the_network_off(
-    _chromium: Any,  # noqa: PT019 - this needs a context of its own, without a network
-    tmp_path: Path,
-):
+def test_a_report_opens_from_disk_with_the_network_off(chromium: Any, tmp_path: Path):
     logs = tmp_path / "logs"
     for name in ("native_crash", "healthy"):
         shutil.copytree(runs.HERE / name, logs / name)
@@ -23,7 +20,7 @@ def test_a_report_opens_from_disk_with_the_network_off(
     named = ["--run", "native_crash", "-o", str(file)]
     assert main(["report", str(logs), *named]) == PROBLEM_FOUND
 
-    context = _chromium.new_context(offline=True)
+    context = chromium.new_context(offline=True)
     page = context.new_page()
     complaints: list[str] = []
     requests: list[str] = []
