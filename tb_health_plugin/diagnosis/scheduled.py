@@ -38,6 +38,8 @@ EARLY_SECONDS, LATE_SECONDS = 2.0, 45.0
 NEAR_CPU_LIMIT = 0.9
 # In what was seen children count, too, and they have limits of their own.
 FAR_ABOVE_CPU_LIMIT = 1.5
+# A process that computes, on however crowded a machine; one that waits uses less.
+BUSY_CORES = 0.1
 
 SAVE_OFTEN = Fix(
     title="Save a checkpoint often, and go on from it",
@@ -197,6 +199,9 @@ def _cpu_used_up(attempt: Attempt, seen: facts.ProcessEnded) -> str | None:
     if times[highest] > times[before]:
         rise = values[highest] - values[before]
         pace = float(rise / (times[highest] - times[before]))
+    if pace >= BUSY_CORES:
+        # On a crowded machine the next second may bring a whole core again.
+        pace = max(1.0, pace)
     used = float(values[highest]) + pace * max(0.0, seen.wall_time - times[highest])
     most = FAR_ABOVE_CPU_LIMIT if _had_children(attempt) else math.inf
     if not NEAR_CPU_LIMIT <= used / limit <= most:
