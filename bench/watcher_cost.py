@@ -9,7 +9,9 @@ from pathlib import Path
 
 from bench.measuring import Result, compare
 from tb_health_plugin.events import facts
+from tb_health_plugin.events.attempt import HEALTH_DIRECTORY
 from tb_health_plugin.events.event_file import EventFile, encode_fact
+from tb_health_plugin.reading.attempt_reader import AttemptReader
 from tb_health_plugin.writing.black_box import BlackBox, Progress, make_file
 
 TIMES = 20_000
@@ -99,11 +101,22 @@ def _watcher() -> Result:
             "memory of its own (USS), MiB": _uss_mib(watcher),
             "share of one core at 1 Hz, %": share * 100,
         }
+        killed_at = time.monotonic()
         trainer.kill()
+        (directory,) = (Path(logs) / HEALTH_DIRECTORY).iterdir()
+        _wait_for_the_end(directory)
+        numbers["a SIGKILL is on disk after, s"] = time.monotonic() - killed_at
         trainer.communicate()
         while Path(f"/proc/{watcher}").exists():
             time.sleep(0.05)
     return Result("The watcher", "measured once", numbers, {})
+
+
+def _wait_for_the_end(directory: Path) -> None:
+    reader = AttemptReader(directory)
+    while reader.attempt.last(facts.ProcessEnded) is None:
+        time.sleep(0.01)
+        reader.refresh()
 
 
 def _watcher_below(logs: str) -> int:
