@@ -100,9 +100,14 @@ class TestADiskThatFails:
     def soon_again(self, monkeypatch):
         monkeypatch.setattr(scribe, "RETRY_SECONDS", 0.1)
 
-    def full(self, monkeypatch) -> None:
-        def no_space(*_: object) -> int:
-            raise OSError(errno.ENOSPC, "No space left on device")
+    def full(self, monkeypatch, directory: Path) -> None:
+        write = os.write
+
+        def no_space(fd: int, data: bytes) -> int:
+            # Recorders of other tests may still write, and are none of this one's.
+            if directory in Path(f"/proc/self/fd/{fd}").readlink().parents:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return write(fd, data)
 
         monkeypatch.setattr(event_file.os, "write", no_space)
 
@@ -110,7 +115,7 @@ class TestADiskThatFails:
         self, directory: Path, recorder: Recorder, monkeypatch, caplog
     ):
         with monkeypatch.context() as broken, caplog.at_level(logging.WARNING):
-            self.full(broken)
+            self.full(broken, directory)
             recorder.record(incident("kept"))
             wait_until(lambda: caplog.records)
         wait_until(lambda: read(directory).all(facts.RecordingStopped))
@@ -127,7 +132,7 @@ class TestADiskThatFails:
         self, directory: Path, recorder: Recorder, monkeypatch, caplog
     ):
         with monkeypatch.context() as broken:
-            self.full(broken)
+            self.full(broken, directory)
             recorder.record(incident("kept"))
             wait_until(lambda: caplog.records)
         wait_until(lambda: messages(directory) == ["kept"])
