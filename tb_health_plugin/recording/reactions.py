@@ -134,16 +134,15 @@ def _follow(attempt: Attempt, command: tuple[str, ...]) -> None:
     with attempt.guard.protect(WHAT):
         root = str(Path(tb_health_plugin.__file__).parent.parent)
         directory = str(attempt.recorder.directory)
-        follower = subprocess.Popen(
+        with subprocess.Popen(
             [sys.executable, "-c", _BOOT, root, directory, json.dumps(command)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
             text=True,
-        )
-        assert follower.stdout is not None
-        for line in follower.stdout:
-            for hear in list(attempt.hearing[command]):
-                hear(json.loads(line), attempt.guard)
-        follower.wait()
+        ) as follower:
+            assert follower.stdout is not None
+            for line in follower.stdout:
+                for hear in list(attempt.hearing[command]):
+                    hear(json.loads(line), attempt.guard)
