@@ -4,7 +4,11 @@ import signal
 
 from tb_health_plugin.diagnosis import aborts, scheduled
 from tb_health_plugin.diagnosis.ending import Ending
-from tb_health_plugin.diagnosis.memory_kills import was_for_memory, was_near_limit
+from tb_health_plugin.diagnosis.memory_kills import (
+    machine_was_full,
+    was_for_memory,
+    was_near_limit,
+)
 from tb_health_plugin.diagnosis.moments import stopped_at
 from tb_health_plugin.diagnosis.verdict import (
     Confidence,
@@ -299,9 +303,14 @@ def _memory_evidence(seen: facts.ProcessEnded, at: Moment) -> tuple[Evidence, ..
 
 
 def _which_limit(attempt: Attempt, seen: facts.ProcessEnded) -> str:
-    """Whose memory ran out: the container's, if it has a limit that was near."""
+    """Whose memory ran out: the container's, if its limit was near.
+
+    What grows fast reaches a limit between two samples. Then it was the container's
+    all the same if the machine had room.
+    """
     limited = attempt.samples.has("cgroup_memory_limit_bytes")
-    return "cgroup" if limited and was_near_limit(seen) else "machine"
+    near = was_near_limit(seen) or not machine_was_full(attempt)
+    return "cgroup" if limited and near else "machine"
 
 
 def _counted(where: str, kills: int) -> str:

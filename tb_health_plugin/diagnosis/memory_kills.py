@@ -19,7 +19,7 @@ def was_for_memory(attempt: Attempt, seen: facts.ProcessEnded) -> bool:
     if seen.cgroup_oom_kills:
         return True
     return bool(seen.machine_oom_kills) and (
-        was_near_limit(seen) or _machine_was_full(attempt)
+        was_near_limit(seen) or machine_was_full(attempt)
     )
 
 
@@ -28,7 +28,8 @@ def was_near_limit(seen: facts.ProcessEnded) -> bool:
     return bool(peak and limit and peak / limit >= NEAR_LIMIT)
 
 
-def _machine_was_full(attempt: Attempt) -> bool:
+def machine_was_full(attempt: Attempt) -> bool:
+    """True if the machine as a whole was nearly full in the end, or nobody looked."""
     samples = attempt.samples
     used = samples.column("host_memory_used_bytes")
     total = samples.column("host_memory_total_bytes")

@@ -50,6 +50,32 @@ class TestSigkill:
     def killed(self, **seen) -> Story:
         return story(signal=signal.SIGKILL, **seen)
 
+    def test_a_limit_that_was_reached_between_two_samples_is_the_groups(self):
+        attempt = Attempt("a")
+        attempt.samples.append(
+            {
+                TIME: [1.0],
+                "cgroup_memory_limit_bytes": [GIB],
+                "host_memory_used_bytes": [2 * GIB],
+                "host_memory_total_bytes": [24 * GIB],
+            }
+        )
+        attempt.add(facts.RunStarted(wall_time=1.0, pid=1))
+        attempt.add(
+            facts.ProcessEnded(
+                wall_time=9.0,
+                signal=signal.SIGKILL,
+                cgroup_oom_kills=1,
+                machine_oom_kills=1,
+                peak_memory_bytes=0.3 * GIB,
+                memory_limit_bytes=GIB,
+            )
+        )
+
+        told = tell(attempt, GONE)
+
+        assert (told.verdict.id, told.verdict.detail) == ("host_oom", "cgroup")
+
     def test_a_kill_counted_in_the_group_is_proven(self):
         told = self.killed(
             cgroup_oom_kills=1,
