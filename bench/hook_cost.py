@@ -35,7 +35,7 @@ class Cost:
         lines = [
             f"### What recording costs: {self.workload}\n",
             "| variant | ms per step | ratio (min to max) | CPU ms per step "
-            "| ratio (min to max) | once, s | peak memory, MiB |",
+            "| ratio (min to max) | start, s | peak memory, MiB |",
             "| --- | --- | --- | --- | --- | --- | --- |",
         ]
         lines += [self._row(name) for name in self.seen]
@@ -48,7 +48,7 @@ class Cost:
         wall, cpu = self._times(name, "wall"), self._times(name, "cpu")
         return (
             f"| {name} | {wall} | {cpu} "
-            f"| {self._more(name, 'once'):+.2f} | {self._more(name, 'peak'):+.0f} |"
+            f"| {self._more(name, 'start'):+.2f} | {self._more(name, 'peak'):+.0f} |"
         )
 
     def _times(self, name: str, what: str) -> str:

@@ -30,14 +30,21 @@ SIZES = {
 RATE = 1e-4
 # What runs before is start-up: tracing, and the first looks at the training.
 WARM_SHARE = 1 / 3
+# A training is under way with that many: by then all is traced, and looked at once.
+STARTED_STEPS = 10
 
 
 class Marks(keras.callbacks.Callback):
-    """Notes the time and the work so far when an epoch ends."""
+    """Notes when the training is under way, and time and work when an epoch ends."""
 
     def __init__(self) -> None:
         super().__init__()
+        self.started: float | None = None
         self.marks: list[tuple[float, float]] = []
+
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+        if self.started is None and batch == STARTED_STEPS - 1:
+            self.started = time.perf_counter()
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         self.marks.append((time.perf_counter(), time.process_time()))
@@ -61,16 +68,16 @@ def main(workload: str, variant: str, epochs: int) -> None:
     with tempfile.TemporaryDirectory() as logs:
         began = time.perf_counter()
         train(model, x, batch, epochs, marks, variant, logs)
-        took = time.perf_counter() - began
     warm = round(epochs * WARM_SHARE)
     first, last = marks.marks[warm - 1], marks.marks[-1]
     count = steps * (epochs - warm)
-    step_seconds = (last[0] - first[0]) / count
+    if marks.started is None:
+        raise ValueError(f"An epoch of {steps} steps is too short to measure a start.")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     told = {
-        "wall": step_seconds * 1e3,
+        "wall": (last[0] - first[0]) / count * 1e3,
         "cpu": (last[1] - first[1]) / count * 1e3,
-        "once": took - step_seconds * steps * epochs,
+        "start": marks.started - began,
         "peak": peak,
     }
     print(json.dumps(told))
@@ -118,15 +125,17 @@ def _loop(
 
     if variant == "bare":
         for epoch in range(epochs):
-            for one in dataset:
+            for number, one in enumerate(dataset):
                 # A loop that is not watched looks at its loss, too.
                 float(step(*one))
+                marks.on_train_batch_end(number)
             marks.on_epoch_end(epoch)
         return
     with tb_health_plugin.watch(logs, model=model, optimizer=optimizer) as health:
         for epoch in range(epochs):
-            for one in health.dataset(dataset):
+            for number, one in enumerate(health.dataset(dataset)):
                 health.step(loss=step(*one))
+                marks.on_train_batch_end(number)
             marks.on_epoch_end(epoch)
 
 
