@@ -92,12 +92,9 @@ def judge(case: Case) -> Outcome:
 def _blew_up(case: Case, bad: BadNumber) -> Verdict:
     training = bad.training
     rate = learning_rate.used(training)
-    growth = bad.growth or 0.0
-    steps = len(bad.fact.steps_before)
-    by = f" {times(growth)} in {steps:,} steps" if growth > 1 and steps else ""
     end = "became infinite" if bad.word == "infinite" else "became NaN"
     step = "" if bad.step is None else f" at step {bad.step:,}"
-    headline = f"The loss grew{by}, then {end}{step}"
+    headline = f"The loss {_course(bad)}, then {end}{step}"
     if rate is not None:
         headline += f" (learning rate {short(rate)})"
     high = learning_rate.is_high(training)
@@ -108,7 +105,10 @@ def _blew_up(case: Case, bad: BadNumber) -> Verdict:
         confidence=_confidence(training, high),
         headline=headline,
         because="Loss and gradients grew from update to update, and no bad number was "
-        "seen in the data.",
+        "seen in the data."
+        if _lowest(bad) is None
+        else "The loss ran away below zero, faster from update to update, and no bad "
+        "number was seen in the data.",
         cause_at=_start(bad),
         stopped_at=case.stopped_at,
         evidence=(
@@ -122,6 +122,23 @@ def _blew_up(case: Case, bad: BadNumber) -> Verdict:
         chip="Rate too high",
         explains=(*_EXPLAINS, *explained_ends(case)),
     )
+
+
+def _course(bad: BadNumber) -> str:
+    """How the loss went to its end, as the middle of a sentence."""
+    low = _lowest(bad)
+    if low is not None:
+        return f"fell without end, to {short(low)}"
+    growth = bad.growth or 0.0
+    steps = len(bad.fact.steps_before)
+    by = f" {times(growth)} in {steps:,} steps" if growth > 1 and steps else ""
+    return f"grew{by}"
+
+
+def _lowest(bad: BadNumber) -> float | None:
+    """Where the loss was last, if it ran away below zero; else None."""
+    losses = finite(bad.fact.losses_before)
+    return losses[-1] if losses and losses[-1] == min(losses) < 0 else None
 
 
 def _never_settles(case: Case, training: Training) -> Verdict | None:
@@ -215,7 +232,7 @@ def _start(bad: BadNumber) -> Moment:
     pairs = list(zip(bad.fact.steps_before, bad.fact.losses_before, strict=False))
     step = bad.at.step
     for (earlier, before), (_, after) in itertools.pairwise(pairs):
-        if math.isfinite(before) and after > 2 * abs(before):
+        if math.isfinite(before) and abs(after) > 2 * abs(before):
             step = earlier
             break
     return Moment(step=step, epoch=bad.at.epoch, wall_time=bad.at.wall_time)
@@ -228,7 +245,7 @@ def _growth_evidence(bad: BadNumber) -> list[Evidence]:
         ("gradient norm", bad.fact.gradient_norms_before),
     ):
         last = finite(values)[-5:]
-        if len(last) > 1 and max(last) > last[0]:
+        if len(last) > 1 and max(map(abs, last)) > abs(last[0]):
             row = ", ".join(short(value) for value in last)
             text = f"The {what} of the last steps before it: {row}."
             found.append(Evidence(text=text, lane="loss", at=bad.at))

@@ -44,6 +44,35 @@ def test_a_loss_that_grew_until_it_broke():
     assert {"nan_op", "exploding_gradients"} <= set(verdict.explains)
 
 
+def test_a_loss_that_ran_away_below_zero_is_not_said_to_grow():
+    bad = net.bad_number(
+        4,
+        value="inf",
+        losses_before=(0.7, -40.0, -9.1e6, -3.4e28),
+        gradient_norms_before=(4.7, 224.0, 1.9e7, 8.5e21),
+    )
+    verdict = found(net.started(**SGD_3), net.batch(), bad, *net.nan_epochs())
+
+    assert verdict is not None
+    assert verdict.headline.startswith("The loss fell without end, to -3e28, then")
+    assert "grew" not in verdict.because
+    assert verdict.cause_at.step == 0
+    assert "-9e6, -3e28" in verdict.evidence[0].text
+
+
+def test_a_loss_below_zero_that_came_up_again_grew():
+    bad = net.bad_number(
+        4,
+        value="inf",
+        losses_before=(-3.0, -40.0, 8.7e8, 3.4e28),
+        gradient_norms_before=(4.7, 224.0, 1.9e7, 8.5e21),
+    )
+    verdict = found(net.started(**SGD_3), net.batch(), bad, *net.nan_epochs())
+
+    assert verdict is not None
+    assert verdict.headline.startswith("The loss grew ")
+
+
 def test_a_loss_cut_off_at_its_top_blows_up_in_its_gradients():
     bad = net.bad_number(
         6,
