@@ -26,6 +26,7 @@ from tb_health_plugin.diagnosis import stops
 from tb_health_plugin.diagnosis.case import Case, Training, finite
 from tb_health_plugin.diagnosis.figures import short
 from tb_health_plugin.diagnosis.metric_direction import Direction, better
+from tb_health_plugin.diagnosis.old_best import old_best
 from tb_health_plugin.diagnosis.rule import Rule
 from tb_health_plugin.diagnosis.verdict import Confidence, Evidence, Fix, Verdict
 from tb_health_plugin.events import facts
@@ -83,7 +84,7 @@ def _judge(case: Case, training: Training, stop: facts.StopRequested) -> Verdict
             or _counts_batches(watched)
         )
     else:
-        found = _stale(case, training, stop)
+        found = _stale(case, training, stop) or _kept_old_best(training, stop)
     return _verdict(case, training, stop, *found) if found else None
 
 
@@ -350,6 +351,25 @@ def _stale(case: Case, training: Training, stop: facts.StopRequested) -> _Found 
             title="Begin anew in on_train_begin",
             why="The same callback object is used for several trainings.",
             code="def on_train_begin(self, logs=None):\n    self.wait = 0",
+        ),
+    )
+
+
+def _kept_old_best(training: Training, stop: facts.StopRequested) -> _Found | None:
+    """A callback of one's own that counted epochs since a best that was none."""
+    old = None if stop.is_keras else old_best(training, stop, REAL_PROGRESS)
+    if old is None:
+        return None
+    return (
+        "best_not_kept",
+        "likely",
+        f"missed that {old.metric} had improved",
+        f"{old.metric} went from {short(old.first)} to {short(old.reached)}; its best "
+        f"was still {short(old.kept)}.",
+        Fix(
+            title="Keep the best value whenever there is a better one",
+            why=f"{short(old.reached)} had been reached, and it compared with "
+            f"{short(old.kept)}. See which way it compares.",
         ),
     )
 
