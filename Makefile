@@ -14,7 +14,7 @@ export TF_CPP_MIN_LOG_LEVEL ?= 2
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo screenshots cases test check lint fast frontend frontend-check bench torture build proto docs format clean
+.PHONY: help env demo screenshots cases test check lint fast frontend frontend-check bench bench-store torture build proto docs format clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -54,6 +54,9 @@ frontend-check: $(NODE_READY)
 
 bench: $(if $(PEERS),$(PEERS_READY),$(READY)) ## Measure what recording and reading cost (QUICK=1, PEERS=1: beside others, WORKLOAD=name)
 	$(if $(PEERS),PEERS=1 $(PEERS_VENV)/bin/python,$(BIN)/python) -m bench
+
+bench-store: $(READY) ## Keep the last measurement in the repository and write its figures into the README
+	$(BIN)/python -m bench.stored
 
 torture: $(READY) ## Try to break it for a while (MINUTES=5)
 	$(BIN)/python -m tests.torture --minutes $(or $(MINUTES),5)

@@ -9,25 +9,26 @@ from bench import (
     hook_cost,
     judging_cost,
     reading_cost,
+    report,
     tab_speed,
     watcher_cost,
 )
-from bench.measuring import machine
 
 OUT = Path(__file__).parent / "out"
 QUESTIONS = (watcher_cost, gpu_cost, hook_cost, reading_cost, judging_cost, tab_speed)
 
 
 def main() -> int:
-    rounds = 3 if os.environ.get("QUICK") else 7
-    texts = [f"Measured on {machine()}, {rounds} interleaved rounds."]
-    print(texts[0], flush=True)
+    quick = bool(os.environ.get("QUICK"))
+    rounds = 3 if quick else 7
+    made = report.begin(rounds, quick)
+    print(made.heading(), flush=True)
     for question in QUESTIONS:
-        for result in question.ask(rounds):
-            texts.append(str(result))
-            print(f"\n{result}", flush=True)
-    OUT.mkdir(exist_ok=True)
-    (OUT / "results.md").write_text("\n\n".join(texts) + "\n")
+        for table in question.ask(rounds):
+            made.tables.append((question.__name__.removeprefix("bench."), table))
+            print(f"\n{table}", flush=True)
+            # Written after each, so that an interrupted measurement is not lost.
+            made.write(OUT)
     return 0
 
 

@@ -6,64 +6,17 @@ take turns. A busy machine shows in the spread; CPU time suffers least from it.
 
 import json
 import os
-import statistics
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from bench import peers
+from bench.cost import BARE, Cost, Measured
 
 FIT_SHORT = "fit, steps of about 1 ms"
 FIT_LONG = "fit, steps of about 50 ms"
 LOOP = "own loop, steps of about 1 ms"
-BARE = "bare"
 EPOCHS, QUICK_EPOCHS = 21, 6
-
-Measured = dict[str, float]
-
-
-@dataclass(frozen=True)
-class Cost:
-    """All measurements of one workload, by variant; the first one is bare."""
-
-    workload: str
-    seen: dict[str, list[Measured]]
-    failed: dict[str, str]
-
-    def __str__(self) -> str:
-        lines = [
-            f"### What recording costs: {self.workload}\n",
-            "| variant | ms per step | ratio (min to max) | CPU ms per step "
-            "| ratio (min to max) | start, s | peak memory, MiB |",
-            "| --- | --- | --- | --- | --- | --- | --- |",
-        ]
-        lines += [self._row(name) for name in self.seen]
-        lines += [
-            f"\nNot measured: {name} ({why})." for name, why in self.failed.items()
-        ]
-        return "\n".join(lines)
-
-    def _row(self, name: str) -> str:
-        wall, cpu = self._times(name, "wall"), self._times(name, "cpu")
-        return (
-            f"| {name} | {wall} | {cpu} "
-            f"| {self._more(name, 'start'):+.2f} | {self._more(name, 'peak'):+.0f} |"
-        )
-
-    def _times(self, name: str, what: str) -> str:
-        numbers = [one[what] for one in self.seen[name]]
-        base = [one[what] for one in self.seen[BARE]]
-        ratios = sorted(n / b for n, b in zip(numbers, base, strict=True))
-        return (
-            f"{statistics.median(numbers):.4g} | {statistics.median(ratios):.3f} "
-            f"({ratios[0]:.3f} to {ratios[-1]:.3f})"
-        )
-
-    def _more(self, name: str, what: str) -> float:
-        """How much more than bare, in the median."""
-        pairs = zip(self.seen[name], self.seen[BARE], strict=True)
-        return statistics.median(one[what] - bare[what] for one, bare in pairs)
 
 
 def ask(rounds: int) -> list[Cost]:

@@ -1,9 +1,17 @@
 """Interleaved measurements: noisy machines give ratios, not seconds."""
 
-import platform
 import statistics
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+class Table(Protocol):
+    """What a question gives: printed as Markdown, kept as JSON."""
+
+    def __str__(self) -> str: ...
+
+    def as_json(self) -> dict[str, Any]: ...
 
 
 @dataclass(frozen=True)
@@ -40,6 +48,21 @@ class Result:
             )
         return "\n".join(lines)
 
+    def as_json(self) -> dict[str, Any]:
+        """The same for programs; `ratios` is left out where nothing is compared."""
+        told: dict[str, Any] = {
+            "question": self.question,
+            "unit": self.unit,
+            "numbers": dict(self.medians),
+        }
+        if self.ratios:
+            told["ratios"] = {n: spread(*three) for n, three in self.ratios.items()}
+        return told
+
+
+def spread(median: float, low: float, high: float) -> dict[str, float]:
+    return {"median": median, "min": low, "max": high}
+
 
 def compare(
     question: str,
@@ -74,7 +97,3 @@ def compare(
         medians={name: statistics.median(numbers) for name, numbers in seen.items()},
         ratios={n: (statistics.median(r), r[0], r[-1]) for n, r in ratios.items()},
     )
-
-
-def machine() -> str:
-    return f"{platform.platform()}, Python {platform.python_version()}"

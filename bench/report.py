@@ -1,0 +1,115 @@
+"""All results of one measurement, with where and when: Markdown and JSON."""
+
+import importlib.metadata
+import json
+import os
+import platform
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bench.measuring import Table
+
+_PACKAGES = ("tensorflow", "keras", "tensorboard", "numpy")
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where it was measured, and how busy that was before we began."""
+
+    cpu: str
+    cores: int
+    memory_gib: float
+    system: str
+    python: str
+    packages: dict[str, str]
+    load_before: float
+
+    def __str__(self) -> str:
+        versions = ", ".join(f"{n} {v}" for n, v in self.packages.items())
+        return (
+            f"{self.cores} cores of {self.cpu}, {self.memory_gib:.0f} GiB, "
+            f"{self.system}, Python {self.python}, {versions}; "
+            f"load before: {self.load_before:.1f}"
+        )
+
+
+@dataclass(frozen=True)
+class Report:
+    """What `make bench` leaves.
+
+    Attributes:
+        date: Day on which it began, as 2026-11-18.
+        rounds: Interleaved rounds of each comparison.
+        quick: Shorter trainings, for trying it out.
+        tables: Every table, with the name of the module that asked.
+    """
+
+    machine: Machine
+    date: str
+    rounds: int
+    quick: bool
+    tables: list[tuple[str, Table]] = field(default_factory=list)
+
+    def heading(self) -> str:
+        short = ", short trainings (QUICK)" if self.quick else ""
+        return (
+            f"Measured on {self.date}, {self.rounds} interleaved rounds{short}, "
+            f"on {self.machine}."
+        )
+
+    def as_markdown(self) -> str:
+        texts = [self.heading(), *(str(table) for _, table in self.tables)]
+        return "\n\n".join(texts) + "\n"
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "date": self.date,
+            "rounds": self.rounds,
+            "quick": self.quick,
+            "heading": self.heading(),
+            "machine": vars(self.machine),
+            "results": [
+                {"asked_by": asked_by, **table.as_json()}
+                for asked_by, table in self.tables
+            ],
+        }
+
+    def write(self, folder: Path) -> None:
+        folder.mkdir(exist_ok=True)
+        (folder / "results.md").write_text(self.as_markdown())
+        text = json.dumps(self.as_json(), indent=1, ensure_ascii=False)
+        (folder / "results.json").write_text(text + "\n")
+
+
+def begin(rounds: int, quick: bool) -> Report:
+    """A report without results, about this machine now."""
+    return Report(_this_machine(), time.strftime("%Y-%m-%d"), rounds, quick)
+
+
+def _this_machine() -> Machine:
+    packages = {}
+    for name in _PACKAGES:
+        try:
+            packages[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            packages[name] = "not installed"
+    pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return Machine(
+        cpu=_cpu_model(),
+        cores=len(os.sched_getaffinity(0)),
+        memory_gib=pages / 2**30,
+        system=f"{platform.system()} {platform.release().partition('-')[0]}",
+        python=platform.python_version(),
+        packages=packages,
+        load_before=os.getloadavg()[0],
+    )
+
+
+def _cpu_model() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        key, _, value = line.partition(":")
+        if key.strip() == "model name":
+            return value.strip()
+    return platform.machine()
