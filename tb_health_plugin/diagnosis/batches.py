@@ -156,3 +156,12 @@ def _counts(fields: Sequence[facts.Field]) -> Counter[float] | None:
         for value, count in zip(field.values, field.counts, strict=True):
             counts[value] += count
     return counts or None
+
+
+def rows_per_epoch(training: Training) -> float:
+    """How many rows an epoch has, as far as its steps tell."""
+    first = next((e for e in training.epochs if e.last_step is not None), None)
+    steps = 1
+    if first is not None and first.last_step is not None:
+        steps = max(first.last_step - (first.first_step or 0), 1)
+    return steps * (training.number("batch_size") or 32.0)

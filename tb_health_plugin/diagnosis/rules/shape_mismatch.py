@@ -28,8 +28,8 @@ from tb_health_plugin.diagnosis.learning import (
     LEAST_EPOCHS,
     is_long_enough,
     losses_of,
-    output_stds,
 )
+from tb_health_plugin.diagnosis.outputs import output_stds
 from tb_health_plugin.diagnosis.rule import Rule
 from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Moment, Verdict
 

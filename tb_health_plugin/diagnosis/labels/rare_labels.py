@@ -2,10 +2,10 @@
 
 import re
 
+from tb_health_plugin.diagnosis.baseline import Baseline
 from tb_health_plugin.diagnosis.case import Training, finite
 from tb_health_plugin.diagnosis.learning import (
     NOT_BETTER,
-    Baseline,
     Learning,
     accuracy_name,
 )

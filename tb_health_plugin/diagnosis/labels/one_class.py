@@ -1,0 +1,126 @@
+"""Labels that are all the same, or of one class but for a few."""
+
+from tb_health_plugin.diagnosis.batches import Tensor
+from tb_health_plugin.diagnosis.case import Case, Training
+from tb_health_plugin.diagnosis.heads import Head
+from tb_health_plugin.diagnosis.labels.rare_labels import (
+    has_other_labels,
+    names_one_class,
+)
+from tb_health_plugin.diagnosis.labels.wrong_labels import first, outcome, verdict
+from tb_health_plugin.diagnosis.learning import learning_of
+from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Verdict
+
+# Sorted data begins with one class too: batches from all over an epoch are needed.
+CONSTANT_BATCHES = 5
+CONSTANT_SPREAD = 0.5
+# Below this share, always naming the largest class is no accuracy to be proud of.
+RARE_SHARE = 0.9
+# Accuracy this near to the share of the largest class names no other.
+SAME_ACCURACY = 0.005
+
+
+def constant(
+    case: Case, training: Training, head: Head, target: Tensor
+) -> Verdict | None:
+    """Labels that are all the same."""
+    # A loop may train on one class at a time on purpose, as GANs do.
+    if training.started.loop != "fit" or not target.counts:
+        return None
+    if len(target.counts) > 1 or target.std > 0 or not _is_spread(training):
+        return None
+    value = target.minimum
+    if has_other_labels(training, value):
+        return None
+    text = (
+        f"All labels of {target.batches} batches from all over an epoch "
+        f"({target.rows:,} rows) are {value:g}."
+    )
+    return verdict(
+        case,
+        training,
+        detail="constant",
+        headline=f"Every label is {value:g}: there is nothing to learn",
+        chip="One label only",
+        because=f"{target.rows:,} labels were looked at; not all of them.",
+        evidence=(Evidence(text=text, at=first(training)), *outcome(training)),
+        fixes=(
+            Fix(
+                title="Look at how the labels are made",
+                why="A wrong column, a division, a cast to whole numbers or a filter "
+                "can leave one value.",
+                code="print(np.unique(y, return_counts=True))",
+            ),
+        ),
+        severity="warning",
+        confidence="likely",
+    )
+
+
+def _is_spread(training: Training) -> bool:
+    """Batches were looked at all over an epoch, not only at its beginning."""
+    places = {seen.batch for seen in training.batches if seen.batch is not None}
+    steps = training.started.planned_steps_per_epoch or 0
+    for epoch in training.epochs:
+        steps = max(steps, (epoch.last_step or 0) - (epoch.first_step or 0))
+    if len(places) < CONSTANT_BATCHES or not steps:
+        return False
+    return max(places) - min(places) >= CONSTANT_SPREAD * steps
+
+
+def rare(case: Case, training: Training, head: Head, target: Tensor) -> Verdict | None:
+    """Rare classes that were never named."""
+    learned = learning_of(training)
+    base = learned.baseline
+    if base is None or base.accuracy is None:
+        return None
+    share = base.accuracy
+    if share < RARE_SHARE or base.loss is None or not learned.accuracies:
+        return None
+    if learned.state == "slow" and not names_one_class(training, learned, base):
+        return None
+    if learned.state not in ("no", "slow"):
+        return None
+    margin = SAME_ACCURACY + (3 * base.chance_error if learned.state == "slow" else 0)
+    if any(abs(a - share) > margin for a in learned.accuracies[-3:]):
+        return None
+    accuracy, loss = learned.accuracies[-1], learned.losses[-1]
+    return verdict(
+        case,
+        training,
+        detail="imbalanced",
+        headline=f"Accuracy {accuracy:.1%} is only the share of the largest class",
+        chip="One class only",
+        because="Accuracy and loss equal those of a model that ignores its inputs.",
+        evidence=(
+            Evidence(
+                text=f"{share:.1%} of {target.rows:,} labels are one class; accuracy "
+                f"was {accuracy:.1%} at the end."
+            ),
+            Evidence(
+                text=f"The loss ended at {loss:.4g}; knowing the shares alone gives "
+                f"{base.loss:.4g}.",
+                lane="loss",
+            ),
+        ),
+        fixes=(
+            Fix(
+                title="Judge by something that rare classes count in",
+                why="Accuracy cannot fall below the largest class here.",
+                code='metrics=[keras.metrics.AUC(curve="PR")]',
+            ),
+            Fix(
+                title="Give rare classes more weight",
+                why=f"Now a rare row counts {1 - share:.1%} beside {share:.1%}.",
+                code=_weights(target, share) if head.kind == "binary" else None,
+            ),
+        ),
+        severity="warning",
+        confidence="likely",
+    )
+
+
+def _weights(target: Tensor, share: float) -> str:
+    rare = 1 if target.mean < 0.5 else 0
+    factor = share / max(1 - share, 1e-6)
+    return f"model.fit(..., class_weight={{{1 - rare}: 1, {rare}: {factor:.0f}}})"

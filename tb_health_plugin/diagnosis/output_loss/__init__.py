@@ -1,0 +1,1 @@
+"""Pairs of a last layer and a loss that do not belong together."""

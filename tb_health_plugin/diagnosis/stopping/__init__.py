@@ -1,0 +1,1 @@
+"""Why a callback stopped a training that should have gone on."""
