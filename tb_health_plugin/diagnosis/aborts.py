@@ -4,10 +4,10 @@ import re
 import signal
 
 from tb_health_plugin.diagnosis import gpu_faults
-from tb_health_plugin.diagnosis.ending import Ending
+from tb_health_plugin.diagnosis.ending import Ending, ended
 from tb_health_plugin.diagnosis.gpu_words import fault, refusal
 from tb_health_plugin.diagnosis.moments import stopped_at
-from tb_health_plugin.diagnosis.verdict import Confidence, Evidence, Fix, Verdict
+from tb_health_plugin.diagnosis.verdict import Confidence, Evidence, Fix
 from tb_health_plugin.events import facts
 from tb_health_plugin.reading.run_history import Attempt
 from tb_health_plugin.reading.table import measured
@@ -71,15 +71,14 @@ def _gpu(attempt: Attempt, said: str, where: str) -> Ending | None:
         return None
     line = _line(r"CUDA_ERROR_OUT_OF_MEMORY|ALLOC_FAILED|ran out of memory", said) or ""
     evidence.insert(0, Evidence(text=f"Its last words: {line}", at=at))
-    verdict = Verdict(
+    return ended(
+        "died",
+        at,
         id="gpu_oom",
         detail="exhausted",
-        severity="critical",
         confidence="likely",
         headline=f"The GPU ran out of memory {where}",
         because="TensorFlow says so in its last words, and then aborts.",
-        cause_at=at,
-        stopped_at=at,
         evidence=tuple(evidence),
         fixes=(
             Fix(
@@ -89,20 +88,18 @@ def _gpu(attempt: Attempt, said: str, where: str) -> Ending | None:
         ),
         chip="GPU out of memory",
     )
-    return Ending("died", "GPU out of memory", verdict)
 
 
 def _no_memory(attempt: Attempt, said: str, where: str) -> Ending:
     at = stopped_at(attempt)
     line = _line(_NO_MEMORY, said) or ""
-    verdict = Verdict(
+    return ended(
+        "died",
+        at,
         id="alloc_failure",
-        severity="critical",
         confidence="likely",
         headline=f"Memory was asked for and refused {where}",
         because="Native code says so in its last words, and then aborts.",
-        cause_at=at,
-        stopped_at=at,
         evidence=(
             Evidence(text=f"Its last words: {line}", at=at),
             Evidence(text="The process was ended by SIGABRT.", at=at),
@@ -116,7 +113,6 @@ def _no_memory(attempt: Attempt, said: str, where: str) -> Ending:
         ),
         chip="Out of memory",
     )
-    return Ending("died", "Out of memory", verdict)
 
 
 def _no_handle(
@@ -142,15 +138,14 @@ def _no_handle(
         sure = "proven" if line else "likely"
     elif not line:
         sure = "likely"
-    verdict = Verdict(
+    return ended(
+        "died",
+        at,
         id="handle_limit",
         detail=detail,
-        severity="critical",
         confidence=sure,
         headline=f"The limit on {words} was reached {where}, and native code gave up",
         because="Native code aborts where it cannot have one more.",
-        cause_at=at,
-        stopped_at=at,
         evidence=(*evidence, Evidence(text="A signal ended it.", strong=False, at=at)),
         fixes=(
             Fix(
@@ -161,7 +156,6 @@ def _no_handle(
         ),
         chip=f"Too many {detail}",
     )
-    return Ending("died", verdict.chip, verdict)
 
 
 def _line(pattern: str, said: str) -> str | None:

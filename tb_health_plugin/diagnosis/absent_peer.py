@@ -1,11 +1,11 @@
 """A worker that waits for others before its training has begun."""
 
 from tb_health_plugin.diagnosis import durations
-from tb_health_plugin.diagnosis.ending import Ending
+from tb_health_plugin.diagnosis.ending import Ending, ended
 from tb_health_plugin.diagnosis.moments import stopped_at
 from tb_health_plugin.diagnosis.peers import own_task, tasks
 from tb_health_plugin.diagnosis.silence import IDLE
-from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Moment, State, Verdict
+from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Moment, State
 from tb_health_plugin.reading.run_history import Attempt
 from tb_health_plugin.reading.table import TIME, measured
 
@@ -27,16 +27,16 @@ def ending(attempt: Attempt, how: str | None, state: State) -> Ending | None:
     at = stopped_at(attempt)
     seconds = (attempt.last_seen_at or 0.0) - (attempt.started_at or 0.0)
     then = f", then {how}" if how else ""
-    verdict = Verdict(
+    return ended(
+        state,
+        at,
         id="peer_lost",
         detail="absent",
-        severity="critical",
         confidence="possible",
         headline=f"Probably waited {durations.words(seconds)} for another worker{then}",
         because="It is one of several tasks, did nothing, and no training began. A "
         "strategy waits until all tasks have come.",
-        cause_at=Moment(step=0, wall_time=attempt.started_at),
-        stopped_at=at,
+        since=Moment(step=0, wall_time=attempt.started_at),
         evidence=(
             Evidence(
                 text=f"It is {own} of {tasks(attempt)} tasks in TF_CONFIG.", at=at
@@ -53,7 +53,6 @@ def ending(attempt: Attempt, how: str | None, state: State) -> Ending | None:
         ),
         chip="Worker absent",
     )
-    return Ending(state, "Worker absent", verdict)
 
 
 def _did_nothing(attempt: Attempt) -> bool:

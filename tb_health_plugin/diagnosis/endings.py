@@ -3,7 +3,7 @@
 import signal
 
 from tb_health_plugin.diagnosis import aborts, scheduled
-from tb_health_plugin.diagnosis.ending import Ending
+from tb_health_plugin.diagnosis.ending import Ending, ended
 from tb_health_plugin.diagnosis.memory_kills import (
     machine_was_full,
     was_for_memory,
@@ -15,7 +15,6 @@ from tb_health_plugin.diagnosis.verdict import (
     Evidence,
     Fix,
     Moment,
-    Verdict,
 )
 from tb_health_plugin.events import facts
 from tb_health_plugin.events.python_stacks import Frame, parse
@@ -132,15 +131,14 @@ def _killed(
         )
     else:
         because = "The kernel counted no kill for memory, so memory was not the reason."
-    verdict = Verdict(
+    return ended(
+        "died",
+        at,
         id="killed_outside",
         detail="SIGKILL",
-        severity="critical",
         confidence="possible" if nobody_counts else "likely",
         headline=f"Killed from outside (SIGKILL) {where}",
         because=because,
-        cause_at=at,
-        stopped_at=at,
         evidence=(signalled, *memory),
         fixes=(
             Fix(
@@ -149,8 +147,8 @@ def _killed(
                 "person does that; their log names this moment.",
             ),
         ),
+        chip="Killed",
     )
-    return Ending("died", "Killed", verdict)
 
 
 def _out_of_memory(
@@ -161,15 +159,14 @@ def _out_of_memory(
     where: str,
     at: Moment,
 ) -> Ending:
-    verdict = Verdict(
+    return ended(
+        "died",
+        at,
         id="host_oom",
         detail=detail,
-        severity="critical",
         confidence=confidence,
         headline=f"Killed by the OS for lack of memory {where}",
         because=f"We know because {because}.",
-        cause_at=at,
-        stopped_at=at,
         evidence=evidence,
         fixes=(
             Fix(
@@ -178,8 +175,8 @@ def _out_of_memory(
                 "is something that was loaded. More memory only delays a slope.",
             ),
         ),
+        chip="Out of memory",
     )
-    return Ending("died", "Out of memory", verdict)
 
 
 def _crash(
@@ -198,15 +195,13 @@ def _crash(
         text = f"Python was in {frame.file}, line {frame.line}, when it crashed."
         evidence.append(Evidence(text=text, strong=False, at=at))
         place = {"file": frame.file, "line": frame.line}
-    verdict = Verdict(
+    return ended(
+        "died",
+        at,
         id="native_crash",
         detail=word,
-        severity="critical",
-        confidence="proven",
         headline=f"Crashed in native code ({name}) {where}",
         because="The exit signal says so. The line in Python is where it was called.",
-        cause_at=at,
-        stopped_at=at,
         place=place,
         evidence=tuple(evidence),
         fixes=(
@@ -215,9 +210,8 @@ def _crash(
                 why="It shows which call of Python led into the crash.",
             ),
         ),
+        chip="Segfault" if number == signal.SIGSEGV else "Native crash",
     )
-    chip = "Segfault" if number == signal.SIGSEGV else "Native crash"
-    return Ending("died", chip, verdict)
 
 
 def _asked_to_stop(
@@ -233,19 +227,18 @@ def _asked_to_stop(
         text = f"It ran under {scheduler}, which sends SIGTERM before it takes back."
         evidence.append(Evidence(text=text, strong=False, at=at))
         probably = f", possibly by {scheduler}"
-    verdict = Verdict(
+    return ended(
+        "ended_early",
+        at,
         id="preempted",
         detail="SIGTERM",
         severity="warning",
-        confidence="proven",
         headline=f"Asked to stop (SIGTERM) {where}{probably}",
         because="The exit signal says so. Schedulers, and people with kill, send it.",
-        cause_at=at,
-        stopped_at=at,
         evidence=tuple(evidence),
         fixes=(scheduled.SAVE_OFTEN,),
+        chip="Ended from outside",
     )
-    return Ending("ended_early", "Ended from outside", verdict)
 
 
 def interrupted(where: str, at: Moment, seen: str) -> Ending:
@@ -256,17 +249,16 @@ def interrupted(where: str, at: Moment, seen: str) -> Ending:
         at: When it was.
         seen: How we know, as a sentence.
     """
-    verdict = Verdict(
+    return ended(
+        "ended_early",
+        at,
         id="user_interrupt",
         severity="info",
-        confidence="proven",
         headline=f"Stopped by Ctrl-C {where}",
         because="Ctrl-C, and the interrupt button of a notebook, end a program so.",
-        cause_at=at,
-        stopped_at=at,
         evidence=(Evidence(text=seen, at=at),),
+        chip="Stopped by hand",
     )
-    return Ending("ended_early", "Stopped by hand", verdict)
 
 
 def _other(number: int, where: str, at: Moment) -> Ending:
@@ -276,19 +268,18 @@ def _other(number: int, where: str, at: Moment) -> Ending:
     because = "The exit signal says so; who sent it is not known."
     if meaning:
         because = f"The exit signal says so. {meaning}."
-    verdict = Verdict(
+    return ended(
+        "ended_early",
+        at,
         id="killed_outside",
         detail=name,
         severity="warning",
-        confidence="proven",
         headline=f"Ended from outside ({name}) {where}",
         because=because,
-        cause_at=at,
-        stopped_at=at,
         evidence=tuple(evidence),
         fixes=(fix,) if fix else (),
+        chip="Ended from outside",
     )
-    return Ending("ended_early", "Ended from outside", verdict)
 
 
 def _memory_evidence(seen: facts.ProcessEnded, at: Moment) -> tuple[Evidence, ...]:

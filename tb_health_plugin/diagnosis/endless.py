@@ -1,8 +1,8 @@
 """An epoch or a validation that cannot end, because its data never does."""
 
-from tb_health_plugin.diagnosis.ending import Ending
+from tb_health_plugin.diagnosis.ending import Ending, ended
 from tb_health_plugin.diagnosis.moments import stopped_at
-from tb_health_plugin.diagnosis.verdict import Confidence, Evidence, Fix, State, Verdict
+from tb_health_plugin.diagnosis.verdict import Confidence, Evidence, Fix, State
 from tb_health_plugin.events import facts
 from tb_health_plugin.reading.run_history import Attempt
 from tb_health_plugin.reading.table import TIME, measured
@@ -122,18 +122,17 @@ def _told(
         )
     probably = "" if confidence == "proven" else "Probably: "
     cannot = "cannot end" if how is None else "could not end"
-    verdict = Verdict(
+    return ended(
+        state,
+        at,
         id="endless_epoch",
         detail=detail,
-        severity="critical",
         confidence=confidence,
         headline=f"{probably}{name} {cannot}: its data never does",
         because="An epoch ends with its data, or after a number of steps. Here there "
         "is neither."
         if confidence == "proven"
         else "It has no plan, and went on for far longer than the epoch it is for.",
-        cause_at=at,
-        stopped_at=at,
         evidence=tuple(evidence),
         fixes=(
             Fix(
@@ -145,7 +144,6 @@ def _told(
         ),
         chip="Endless epoch" if detail == "epoch" else "Endless validation",
     )
-    return Ending(state, verdict.chip, verdict)
 
 
 def _let_it_end(begun: facts.TrainingStarted, detail: str) -> Fix:

@@ -1,6 +1,6 @@
 """A record that just ends: whatever ended the training ended its watcher, too."""
 
-from tb_health_plugin.diagnosis.ending import Ending
+from tb_health_plugin.diagnosis.ending import Ending, ended
 from tb_health_plugin.diagnosis.moments import stopped_at, where
 from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Verdict
 from tb_health_plugin.reading.liveness import Life
@@ -50,10 +50,11 @@ def verdict(attempt: Attempt, life: Life) -> Verdict | None:
 def killed_together(attempt: Attempt, life: Life) -> Ending:
     """The machine is still there, and both processes are not."""
     at = stopped_at(attempt)
-    verdict = Verdict(
+    return ended(
+        "died",
+        at,
         id="killed_outside",
         detail="together",
-        severity="critical",
         confidence="possible",
         headline=f"Gone together with its watcher {where(attempt)}",
         because=(
@@ -61,8 +62,6 @@ def killed_together(attempt: Attempt, life: Life) -> Ending:
             "watcher, a process of its own. A container that is removed, and a kill of "
             "all that a user or a job runs, take both."
         ),
-        cause_at=at,
-        stopped_at=at,
         evidence=(
             Evidence(text=life.because, at=at),
             Evidence(text="The record has no end, and its watcher is gone.", at=at),
@@ -74,5 +73,5 @@ def killed_together(attempt: Attempt, life: Life) -> Ending:
                 "somebody who removed it.",
             ),
         ),
+        chip="Killed",
     )
-    return Ending("died", "Killed", verdict)

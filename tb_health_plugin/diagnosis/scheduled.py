@@ -5,14 +5,13 @@ import re
 import signal
 
 from tb_health_plugin.diagnosis import durations
-from tb_health_plugin.diagnosis.ending import Ending
+from tb_health_plugin.diagnosis.ending import Ending, ended
 from tb_health_plugin.diagnosis.moments import stopped_at
 from tb_health_plugin.diagnosis.verdict import (
     Confidence,
     Evidence,
     Fix,
     State,
-    Verdict,
 )
 from tb_health_plugin.events import facts
 from tb_health_plugin.reading.run_history import Attempt
@@ -122,22 +121,22 @@ def _ending(
     at = stopped_at(attempt)
     state: State = "died" if number == signal.SIGKILL else "ended_early"
     name = signal.Signals(number).name
-    verdict = Verdict(
+    return ended(
+        state,
+        at,
         id="killed_outside" if detail == "cpu_time" else "preempted",
         detail=detail,
         severity="warning",
         confidence=confidence,
         headline=headline,
         because=because,
-        cause_at=at,
-        stopped_at=at,
         evidence=(
             Evidence(text=evidence, at=at),
             Evidence(text=f"The process was ended by {name}.", at=at),
         ),
         fixes=fixes,
+        chip="Ended from outside",
     )
-    return Ending(state, "Ended from outside", verdict)
 
 
 def said_of_memory(seen: facts.ProcessEnded) -> str | None:

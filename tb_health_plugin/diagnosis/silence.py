@@ -3,7 +3,7 @@
 import itertools
 import signal
 
-from tb_health_plugin.diagnosis.ending import Ending
+from tb_health_plugin.diagnosis.ending import Ending, ended
 from tb_health_plugin.diagnosis.memory_kills import was_for_memory
 from tb_health_plugin.diagnosis.moments import is_under_way, moment
 from tb_health_plugin.diagnosis.peers import tasks
@@ -12,7 +12,6 @@ from tb_health_plugin.diagnosis.verdict import (
     Evidence,
     Fix,
     State,
-    Verdict,
 )
 from tb_health_plugin.events import facts
 from tb_health_plugin.events.python_stacks import (
@@ -40,7 +39,8 @@ LONG_SECONDS = 60.0
 # Unless so many breaks between epochs have shown what is usual there.
 LEAST_BREAKS = 3
 
-_ENDS: dict[int, tuple[State, str]] = {
+# What people and schedulers send to a training that hangs: the state, and the words.
+ENDS: dict[int, tuple[State, str]] = {
     int(signal.SIGKILL): ("died", "was killed"),
     int(signal.SIGTERM): ("ended_early", "was asked to stop"),
     int(signal.SIGINT): ("ended_early", "was stopped by Ctrl-C"),
@@ -75,7 +75,7 @@ _CHIPS = {
 def hang(attempt: Attempt, seen: facts.ProcessEnded) -> Ending | None:
     """The hang that it was in when it was ended; None if it was not silent."""
     silent = seen.silent_seconds
-    if seen.signal not in _ENDS or silent is None or not is_under_way(attempt):
+    if seen.signal not in ENDS or silent is None or not is_under_way(attempt):
         return None
     if was_for_memory(attempt, seen):
         return None
@@ -144,7 +144,7 @@ def _ending(
     confidence: Confidence,
     because: str,
 ) -> Ending:
-    state, how = _ENDS[seen.signal or 0]
+    state, how = ENDS[seen.signal or 0]
     step = attempt.last_step
     at = moment(attempt, step, seen.wall_time - silent)
     end = moment(attempt, step, seen.wall_time)
@@ -154,15 +154,15 @@ def _ending(
         "less in this run."
     )
     probably = "Probably stood" if confidence == "possible" else "Stood"
-    verdict = Verdict(
+    return ended(
+        state,
+        end,
         id=verdict_id,
         detail="busy" if confidence == "likely" else "unknown",
-        severity="critical",
         confidence=confidence,
         headline=f"{probably} still for {silent:,.0f} s at step {step:,}, then {how}",
         because=because,
-        cause_at=at,
-        stopped_at=end,
+        since=at,
         place={"file": frame.file, "line": frame.line} if frame else {},
         evidence=(
             Evidence(text=text, at=at),
@@ -177,7 +177,6 @@ def _ending(
         fixes=(_FIXES[verdict_id],),
         chip=_CHIPS[verdict_id],
     )
-    return Ending(state, verdict.chip, verdict)
 
 
 def _usual(attempt: Attempt, seen: facts.ProcessEnded, silent: float) -> float | None:

@@ -19,12 +19,6 @@ from tb_health_plugin.events.python_stacks import Frame
 from tb_health_plugin.reading.liveness import Life
 from tb_health_plugin.reading.run_history import Attempt
 
-# What people and schedulers send to a training that hangs.
-_ENDED_BY: dict[int, tuple[State, str]] = {
-    int(signal.SIGKILL): ("died", "was killed"),
-    int(signal.SIGTERM): ("ended_early", "was asked to stop"),
-    int(signal.SIGINT): ("ended_early", "was stopped by Ctrl-C"),
-}
 _WHO_STOPPED_IT = Fix(
     title="Find out who stopped it, before you start it again",
     why="Ctrl-Z, a debugger, a scheduler that suspends jobs and kill -STOP do that. It "
@@ -54,7 +48,7 @@ def hang(attempt: Attempt, life: Life) -> Ending | None:
     state: State = "stuck"
     how = None
     if number is not None:
-        state, how = _ENDED_BY[number]
+        state, how = silence.ENDS[number]
     if not attempt.all(facts.TrainingStarted):
         absent = absent_peer.ending(attempt, how, state)
         return absent or _known_stall(attempt, number)
@@ -90,7 +84,7 @@ def _ended_by(
     if raised == "SystemExit" and seen.stacks and seen.signal is None:
         # A handler of SIGTERM that calls sys.exit().
         return int(signal.SIGTERM)
-    if end is not None or seen.signal not in _ENDED_BY:
+    if end is not None or seen.signal not in silence.ENDS:
         return None
     # A kill for memory has its own cause.
     if was_for_memory(attempt, seen):
@@ -131,7 +125,7 @@ def _stuck(attempt: Attempt, stall: facts.Stalled) -> Ending:
 
 
 def _ended(attempt: Attempt, stall: facts.Stalled, number: int) -> Ending:
-    state, how = _ENDED_BY[number]
+    state, how = silence.ENDS[number]
     where = f"at step {stall.step:,}" if stall.step else "before the first step"
     if _is_before(stall):
         where = "before the training began"

@@ -3,9 +3,10 @@
 import re
 
 from tb_health_plugin.diagnosis.ending import Ending
+from tb_health_plugin.diagnosis.exceptions.failure import failure
 from tb_health_plugin.diagnosis.exceptions.raised import Raised
 from tb_health_plugin.diagnosis.figures import names
-from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Verdict
+from tb_health_plugin.diagnosis.verdict import Evidence, Fix
 from tb_health_plugin.events import facts
 
 _INDEX = r"indices\[[\d, ]*\] = (?P<value>-?\d+) is not in \[0, (?P<size>\d+)\)"
@@ -22,16 +23,12 @@ def in_callback(raised: Raised) -> Ending | None:
     name = raised.callback or (named[1] if named else None)
     who = f"The callback {name}" if name else "A callback"
     line = raised.line_words or "the line in the traceback"
-    verdict = Verdict(
+    return failure(
+        raised,
         id="callback_error",
         detail=raised.name,
-        severity="critical",
-        confidence="proven",
         headline=f"{who} raised {raised.name} {raised.where}",
         because="fit() was running this callback when the exception came.",
-        cause_at=raised.at,
-        stopped_at=raised.at,
-        place=raised.place,
         evidence=(*raised.evidence(), *_logs(raised)),
         fixes=(
             *_log_fix(raised),
@@ -44,7 +41,6 @@ def in_callback(raised: Raised) -> Ending | None:
         ),
         chip="Callback error",
     )
-    return Ending("failed", "Callback error", verdict)
 
 
 def _said(raised: Raised) -> str:
@@ -128,17 +124,12 @@ def anywhere(raised: Raised) -> Ending:
     index = raised.find(_INDEX)
     if index is not None:
         return _index(raised, int(index["value"]), int(index["size"]))
-    verdict = Verdict(
+    return failure(
+        raised,
         id="code_error",
         detail=raised.name,
-        severity="critical",
-        confidence="proven",
         headline=f"Stopped by {raised.name} {raised.where}",
         because="Python reported the exception as it ended the training.",
-        cause_at=raised.at,
-        stopped_at=raised.at,
-        place=raised.place,
-        evidence=raised.evidence(),
         fixes=(
             Fix(
                 title=f"Begin at {raised.line_words}"
@@ -149,7 +140,6 @@ def anywhere(raised: Raised) -> Ending:
         ),
         chip="Error",
     )
-    return Ending("failed", "Error", verdict)
 
 
 def _index(raised: Raised, value: int, size: int) -> Ending:
@@ -160,17 +150,13 @@ def _index(raised: Raised, value: int, size: int) -> Ending:
     if layer:
         place["layer"] = layer
     what = f"The table of {layer}" if layer else "A table"
-    verdict = Verdict(
+    return failure(
+        raised,
         id="code_error",
         detail="index_out_of_range",
-        severity="critical",
-        confidence="proven",
         headline=f"{what} has {size:,} rows; the data asked for row {value:,}",
         because="The look-up refused the number and named it.",
-        cause_at=raised.at,
-        stopped_at=raised.at,
         place=place,
-        evidence=raised.evidence(),
         fixes=(
             Fix(
                 title="Make the table as long as the highest number, plus one",
@@ -180,4 +166,3 @@ def _index(raised: Raised, value: int, size: int) -> Ending:
         ),
         chip="Index out of range",
     )
-    return Ending("failed", verdict.chip, verdict)

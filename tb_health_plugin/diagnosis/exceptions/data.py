@@ -3,10 +3,11 @@
 import re
 
 from tb_health_plugin.diagnosis.ending import Ending
+from tb_health_plugin.diagnosis.exceptions.failure import failure
 from tb_health_plugin.diagnosis.exceptions.raised import Raised, said_in
 from tb_health_plugin.diagnosis.exhausted import EMPTY
 from tb_health_plugin.diagnosis.figures import cut
-from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Verdict
+from tb_health_plugin.diagnosis.verdict import Evidence, Fix
 
 _ENDED_CLASSES = ("OutOfRangeError", "StopIteration", "StopAsyncIteration")
 _ENDED = (
@@ -35,16 +36,12 @@ def ended(raised: Raised) -> Ending | None:
     planned = raised.training.planned_steps_per_epoch if raised.training else None
     step = raised.at.step or 0
     of = f" of {planned:,} per epoch" if planned else ""
-    verdict = Verdict(
+    return failure(
+        raised,
         id="data_exhausted",
         detail=f"{step} of {planned} steps" if planned else f"{step} steps",
-        severity="critical",
-        confidence="proven",
         headline=f"The input ended {raised.where}" if step else "The input is empty",
         because="A batch was asked for and there was none.",
-        cause_at=raised.at,
-        stopped_at=raised.at,
-        place=raised.place,
         evidence=(
             *raised.evidence(),
             Evidence(
@@ -54,7 +51,6 @@ def ended(raised: Raised) -> Ending | None:
         fixes=(_again(step) if step else EMPTY,),
         chip="Ran out of data",
     )
-    return Ending("failed", "Ran out of data", verdict)
 
 
 def _again(step: int) -> Fix:
@@ -82,21 +78,16 @@ def failed(raised: Raised) -> Ending | None:
     path = re.search(_FILE, said)
     if path and detail != "raised":
         place["path"] = path[1]
-    verdict = Verdict(
+    return failure(
+        raised,
         id="input_error",
         detail=detail,
-        severity="critical",
-        confidence="proven",
         headline=headline,
         because="The exception came out of the data pipeline.",
-        cause_at=raised.at,
-        stopped_at=raised.at,
         place=place,
-        evidence=raised.evidence(),
         fixes=_fixes(raised, detail, said, path[1] if path else None),
         chip="Input error",
     )
-    return Ending("failed", "Input error", verdict)
 
 
 def _kind(raised: Raised) -> tuple[str, str]:

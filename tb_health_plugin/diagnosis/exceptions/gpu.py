@@ -2,9 +2,10 @@
 
 from tb_health_plugin.diagnosis import gpu_faults
 from tb_health_plugin.diagnosis.ending import Ending
+from tb_health_plugin.diagnosis.exceptions.failure import failure
 from tb_health_plugin.diagnosis.exceptions.raised import TENSORFLOW, Raised
 from tb_health_plugin.diagnosis.gpu_words import fault, library_failed, missing_part
-from tb_health_plugin.diagnosis.verdict import Confidence, Evidence, Fix, Verdict
+from tb_health_plugin.diagnosis.verdict import Confidence, Evidence, Fix
 
 # Who speaks for CUDA: TensorFlow's classes, and PyTorch's and JAX's.
 SPEAKS_FOR_CUDA = (*TENSORFLOW, "RuntimeError", "OutOfMemoryError", "AcceleratorError")
@@ -84,20 +85,16 @@ def _code_error(
     fixes: tuple[Fix, ...],
     *more: Evidence,
 ) -> Ending:
-    verdict = Verdict(
+    return failure(
+        raised,
         id="code_error",
         detail=detail,
-        severity="critical",
         confidence=confidence,
         headline=headline,
         because="The message says which part of CUDA is missing."
         if confidence == "proven"
         else "The message names the library, but not why it did not start.",
-        cause_at=raised.at,
-        stopped_at=raised.at,
-        place=raised.place,
         evidence=(*raised.evidence(), *more),
         fixes=fixes,
         chip="CUDA incomplete",
     )
-    return Ending("failed", verdict.chip, verdict)

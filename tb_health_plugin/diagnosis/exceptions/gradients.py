@@ -1,8 +1,9 @@
 """The optimizer got no gradient at all: nothing ties the loss to the weights."""
 
 from tb_health_plugin.diagnosis.ending import Ending
+from tb_health_plugin.diagnosis.exceptions.failure import failure
 from tb_health_plugin.diagnosis.exceptions.raised import Raised
-from tb_health_plugin.diagnosis.verdict import Fix, Verdict
+from tb_health_plugin.diagnosis.verdict import Fix
 
 _NONE_AT_ALL = r"No gradients provided for any variable"
 
@@ -12,17 +13,12 @@ def missing(raised: Raised) -> Ending | None:
     if raised.find(_NONE_AT_ALL) is None:
         return None
     is_loop = raised.training is not None and raised.training.loop == "loop"
-    verdict = Verdict(
+    return failure(
+        raised,
         id="no_gradient",
         detail="all",
-        severity="critical",
-        confidence="proven",
         headline=f"The loss gives no variable a gradient; stopped {raised.where}",
         because="The optimizer was given no gradient at all, and said so.",
-        cause_at=raised.at,
-        stopped_at=raised.at,
-        place=raised.place,
-        evidence=raised.evidence(),
         fixes=(
             Fix(
                 title="Find what cuts the way from the loss to the weights",
@@ -33,7 +29,6 @@ def missing(raised: Raised) -> Ending | None:
         ),
         chip="No gradients",
     )
-    return Ending("failed", verdict.chip, verdict)
 
 
 _TAPE = Fix(

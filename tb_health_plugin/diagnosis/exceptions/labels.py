@@ -1,8 +1,9 @@
 """Labels that do not exist for the model: higher than its classes, or negative."""
 
 from tb_health_plugin.diagnosis.ending import Ending
+from tb_health_plugin.diagnosis.exceptions.failure import failure
 from tb_health_plugin.diagnosis.exceptions.raised import Raised
-from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Verdict
+from tb_health_plugin.diagnosis.verdict import Evidence, Fix
 
 _RANGE = (
     r"Received a label value of (?P<value>-?\d+) which is outside the valid range of "
@@ -33,21 +34,16 @@ def _ending(raised: Raised, value: int | None, classes: int | None) -> Ending:
     if value is not None:
         text = f"The label was {value:,}; the last layer has {classes:,} classes."
         evidence.insert(0, Evidence(text=text, at=raised.at))
-    verdict = Verdict(
+    return failure(
+        raised,
         id="label_problem",
         detail="out_of_range",
-        severity="critical",
-        confidence="proven",
         headline=headline,
         because="The loss refused the label and named it.",
-        cause_at=raised.at,
-        stopped_at=raised.at,
-        place=raised.place,
         evidence=tuple(evidence),
         fixes=_fixes(value, classes),
         chip="Label out of range",
     )
-    return Ending("failed", verdict.chip, verdict)
 
 
 def _fixes(value: int | None, classes: int | None) -> tuple[Fix, ...]:

@@ -2,9 +2,10 @@
 
 from tb_health_plugin.diagnosis import endings
 from tb_health_plugin.diagnosis.ending import Ending
+from tb_health_plugin.diagnosis.exceptions.failure import failure
 from tb_health_plugin.diagnosis.exceptions.raised import Raised
 from tb_health_plugin.diagnosis.scheduled import SAVE_OFTEN
-from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Verdict
+from tb_health_plugin.diagnosis.verdict import Evidence, Fix
 from tb_health_plugin.events import facts
 
 
@@ -26,18 +27,13 @@ def _exited_in_data(raised: Raised, said: str) -> Ending:
     line = raised.line_words
     call = f"sys.exit(){f' ({line})' if line else ''} in the data pipeline"
     done, planned = _epochs(raised)
-    verdict = Verdict(
+    return failure(
+        raised,
         id="explicit_exit",
         detail=f"status {_status_said(said)}",
-        severity="critical",
-        confidence="proven",
         headline=f"{call} ended the training {_where(raised, done, planned)}",
         because=f"What makes the batches called sys.exit(). The training got it as "
         f"{raised.name}.",
-        cause_at=raised.at,
-        stopped_at=raised.at,
-        place=raised.place,
-        evidence=raised.evidence(),
         fixes=(
             Fix(
                 title=f"Skip the record, or raise an error that says what is wrong, "
@@ -48,7 +44,6 @@ def _exited_in_data(raised: Raised, said: str) -> Ending:
         ),
         chip="Ended itself",
     )
-    return Ending("failed", "Ended itself", verdict)
 
 
 def _exited(raised: Raised) -> Ending:
@@ -67,21 +62,18 @@ def _exited(raised: Raised) -> Ending:
     if asked:
         return _on_request(raised, status, evidence)
     success = " The status says success." if status == 0 else ""
-    verdict = Verdict(
+    return failure(
+        raised,
+        state="ended_early",
         id="explicit_exit",
         detail=f"status {status}",
         severity="warning",
-        confidence="proven",
         headline=f"{_call(raised)} ended the program {_where(raised, done, planned)}",
         because=f"The program called sys.exit() in the middle of a training.{success}",
-        cause_at=raised.at,
-        stopped_at=raised.at,
-        place=raised.place,
         evidence=tuple(evidence),
         fixes=(_stop_the_training(raised),),
         chip="Ended itself",
     )
-    return Ending("ended_early", "Ended itself", verdict)
 
 
 def _stop_the_training(raised: Raised) -> Fix:
@@ -102,21 +94,19 @@ def _stop_the_training(raised: Raised) -> Fix:
 def _on_request(raised: Raised, status: int, evidence: list[Evidence]) -> Ending:
     """A handler of SIGTERM called sys.exit()."""
     text = "A signal had asked the process to end (SIGTERM or SIGHUP)."
-    verdict = Verdict(
+    return failure(
+        raised,
+        state="ended_early",
         id="preempted",
         detail="handled",
         severity="warning",
         confidence="likely",
         headline=f"Asked to stop, and exited with status {status} {raised.where}",
         because="A signal asked for it, and the program's own handler ended it.",
-        cause_at=raised.at,
-        stopped_at=raised.at,
-        place=raised.place,
         evidence=(Evidence(text=text, at=raised.at), *evidence),
         fixes=(SAVE_OFTEN,),
         chip="Ended from outside",
     )
-    return Ending("ended_early", verdict.chip, verdict)
 
 
 def _was_asked(raised: Raised) -> bool:

@@ -4,8 +4,9 @@ import re
 import shlex
 
 from tb_health_plugin.diagnosis.ending import Ending
+from tb_health_plugin.diagnosis.exceptions.failure import failure
 from tb_health_plugin.diagnosis.exceptions.raised import Raised
-from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Verdict
+from tb_health_plugin.diagnosis.verdict import Evidence, Fix
 from tb_health_plugin.events import facts
 from tb_health_plugin.reading.table import measured
 
@@ -41,21 +42,16 @@ def handles(raised: Raised) -> Ending | None:
 
 
 def _handles(raised: Raised, detail: str, chip: str, words: str) -> Ending:
-    verdict = Verdict(
+    return failure(
+        raised,
         id="handle_limit",
         detail=detail,
-        severity="critical",
-        confidence="proven",
         headline=f"The limit on {words} was reached {raised.where}",
         because="The kernel refused one more, and the program was told so.",
-        cause_at=raised.at,
-        stopped_at=raised.at,
-        place=raised.place,
         evidence=(*raised.evidence(), *_counted(raised, detail)),
         fixes=_fixes(raised, detail),
         chip=f"Too many {chip}",
     )
-    return Ending("failed", verdict.chip, verdict)
 
 
 def _counted(raised: Raised, detail: str) -> tuple[Evidence, ...]:
@@ -129,23 +125,19 @@ def disk(raised: Raised) -> Ending | None:
     if path:
         place["path"] = path
     while_saving = raised.passes(r"/saving/|/callbacks/model_checkpoint\.py|:save\w*$")
-    verdict = Verdict(
+    return failure(
+        raised,
         id="disk_full",
         detail=path,
-        severity="critical",
-        confidence="proven",
         headline=f"The disk was full {raised.where}"
         + (", while the model was saved" if while_saving else ""),
         because="The kernel refused to write for lack of room, and said so.",
-        cause_at=raised.at,
-        stopped_at=raised.at,
         place=place,
         evidence=(*raised.evidence(), *_room(raised)),
         fixes=_room_fixes(raised, path),
         chip="Disk full",
         explains=("checkpoint_failure",),
     )
-    return Ending("failed", "Disk full", verdict)
 
 
 def _path(raised: Raised) -> str | None:

@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 
 from tb_health_plugin.diagnosis.ending import Ending
+from tb_health_plugin.diagnosis.exceptions.failure import failure
 from tb_health_plugin.diagnosis.exceptions.gpu import SPEAKS_FOR_CUDA
 from tb_health_plugin.diagnosis.exceptions.raised import Raised
 from tb_health_plugin.diagnosis.gpu_words import Refusal, refusal
-from tb_health_plugin.diagnosis.verdict import Confidence, Evidence, Fix, Verdict
+from tb_health_plugin.diagnosis.verdict import Confidence, Evidence, Fix
 from tb_health_plugin.events import facts
 from tb_health_plugin.reading.table import measured
 
@@ -87,21 +88,17 @@ def _gpu(raised: Raised, told: Refusal) -> Ending:
     fixes = [_less(raised), _SEE]
     if fragmented:
         fixes.insert(0, _ASYNC)
-    verdict = Verdict(
+    return failure(
+        raised,
         id="gpu_oom",
         detail=detail,
-        severity="critical",
         confidence=confidence,
         headline=headline,
         because="The GPU's allocator refused, and TensorFlow reported it.",
-        cause_at=raised.at,
-        stopped_at=raised.at,
-        place=raised.place,
         evidence=(*raised.evidence(), *_seen(raised, told, fragmented)),
         fixes=tuple(fixes),
         chip=chip,
     )
-    return Ending("failed", chip, verdict)
 
 
 def _seen(raised: Raised, told: Refusal, fragmented: bool) -> Iterator[Evidence]:
@@ -131,22 +128,17 @@ def _host(raised: Raised, asked: float | None) -> Ending:
         evidence.append(
             Evidence(text=text, strong=bool(asked), lane="host_memory", at=raised.at)
         )
-    verdict = Verdict(
+    return failure(
+        raised,
         id="alloc_failure",
         detail=f"{asked:.0f} bytes" if asked else None,
-        severity="critical",
-        confidence="proven",
         headline=f"{what} {verb} asked for and refused {raised.where}",
         because="The allocator refused, and the program was told so.",
-        cause_at=raised.at,
-        stopped_at=raised.at,
-        place=raised.place,
         evidence=tuple(evidence),
         # What a callback asks for does not shrink with the batch.
         fixes=(_line(raised, asked), *(() if raised.in_callback else (_less(raised),))),
         chip="Out of memory",
     )
-    return Ending("failed", "Out of memory", verdict)
 
 
 def _line(raised: Raised, asked: float | None) -> Fix:

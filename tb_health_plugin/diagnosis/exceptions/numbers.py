@@ -3,8 +3,9 @@
 import re
 
 from tb_health_plugin.diagnosis.ending import Ending
+from tb_health_plugin.diagnosis.exceptions.failure import failure
 from tb_health_plugin.diagnosis.exceptions.raised import Raised
-from tb_health_plugin.diagnosis.verdict import Confidence, Fix, Verdict
+from tb_health_plugin.diagnosis.verdict import Confidence, Fix
 
 _CHECKED = r"Tensor had ((?:[+-]?(?:NaN|Inf)(?: and |, )?)+)"
 _TRACED = (
@@ -39,18 +40,15 @@ def _ending(raised: Raised, op: str | None, confidence: Confidence) -> Ending:
     if op or checked:
         place["op"] = op or checked or ""
     made_by = f" in {op}" if op else ""
-    verdict = Verdict(
+    return failure(
+        raised,
         id="nan_op",
         detail=op,
-        severity="critical",
         confidence=confidence,
         headline=f"A check found NaN or infinity{made_by} {raised.where}",
         because="A check of the program's own stopped it at the first one it saw. "
         "Where it began is told by the first operation, not by the check.",
-        cause_at=raised.at,
-        stopped_at=raised.at,
         place=place,
-        evidence=raised.evidence(),
         fixes=(
             Fix(
                 title="Find the first operation that made it",
@@ -61,4 +59,3 @@ def _ending(raised: Raised, op: str | None, confidence: Confidence) -> Ending:
         ),
         chip="NaN",
     )
-    return Ending("failed", "NaN", verdict)

@@ -3,9 +3,10 @@
 import re
 
 from tb_health_plugin.diagnosis.ending import Ending
+from tb_health_plugin.diagnosis.exceptions.failure import failure
 from tb_health_plugin.diagnosis.exceptions.raised import Raised
 from tb_health_plugin.diagnosis.peers import own_task
-from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Verdict
+from tb_health_plugin.diagnosis.verdict import Evidence, Fix
 
 # A task of a cluster; "localhost" is every process by itself.
 _TASK = re.compile(r"/job:(?!localhost)(\w+)(?:/replica:\d+)?/task:(\d+)")
@@ -85,22 +86,19 @@ def _ending(raised: Raised, message: str, detail: str, words: str) -> Ending:
     place = raised.place
     if worker:
         place["worker"] = worker
-    verdict = Verdict(
+    return failure(
+        raised,
         id="peer_lost",
         detail=detail,
-        severity="critical",
         confidence="proven" if worker else "likely",
         headline=f"{name[0].upper()}{name[1:]} {words}; this one ended {raised.where}",
         because="TensorFlow reported it. Workers in step end together, so the cause "
         "is in the record of the one that was lost first.",
-        cause_at=raised.at,
-        stopped_at=raised.at,
         place=place,
         evidence=(*raised.evidence(), *_said(raised, worker)),
         fixes=_fixes(detail, worker),
         chip=f"Lost {worker}" if worker else "Worker lost",
     )
-    return Ending("failed", verdict.chip, verdict)
 
 
 def _worker(raised: Raised, message: str) -> str | None:

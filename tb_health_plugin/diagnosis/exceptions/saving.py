@@ -4,8 +4,9 @@ import re
 
 from tb_health_plugin.diagnosis.ending import Ending
 from tb_health_plugin.diagnosis.exceptions.code import REFUSED_MONITOR
+from tb_health_plugin.diagnosis.exceptions.failure import failure
 from tb_health_plugin.diagnosis.exceptions.raised import Raised
-from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Verdict
+from tb_health_plugin.diagnosis.verdict import Evidence, Fix
 from tb_health_plugin.events import facts
 
 _SAVES = (
@@ -39,23 +40,18 @@ def failed(raised: Raised) -> Ending | None:
         return None
     detail, fix = _kind(raised)
     by = f"{raised.callback} could not save" if raised.callback else "Saving failed"
-    verdict = Verdict(
+    return failure(
+        raised,
         id="checkpoint_failure",
         detail=detail,
-        severity="critical",
-        confidence="proven",
         headline=f"{by} {raised.where}"
         if not raised.callback
         else f"{by} the model {raised.where}",
         because="The exception came out of the code that saves.",
-        cause_at=raised.at,
-        stopped_at=raised.at,
-        place=raised.place,
         evidence=(*raised.evidence(), *_saved(raised)),
         fixes=(fix,),
         chip="Saving failed",
     )
-    return Ending("failed", "Saving failed", verdict)
 
 
 def _kind(raised: Raised) -> tuple[str, Fix]:

@@ -4,8 +4,9 @@ import re
 from dataclasses import dataclass
 
 from tb_health_plugin.diagnosis.ending import Ending
+from tb_health_plugin.diagnosis.exceptions.failure import failure
 from tb_health_plugin.diagnosis.exceptions.raised import Raised
-from tb_health_plugin.diagnosis.verdict import Fix, Verdict
+from tb_health_plugin.diagnosis.verdict import Fix
 
 # A shape as people and libraries write it: (None, 8), [28,1].
 _S = r"[\[(][\d\s,.?None]*[\])]"
@@ -144,21 +145,16 @@ def _ending(raised: Raised, message: str, detail: str) -> Ending:
     place = raised.place
     if layer:
         place["layer"] = layer
-    verdict = Verdict(
+    return failure(
+        raised,
         id="shape_mismatch",
         detail=detail,
-        severity="critical",
-        confidence="proven",
         headline=_headline(raised, detail, met, layer),
         because="The operation that got them refused them and said so.",
-        cause_at=raised.at,
-        stopped_at=raised.at,
         place=place,
-        evidence=raised.evidence(),
         fixes=_fixes(raised, message, detail, met),
         chip="Wrong type" if detail == "dtype" else "Wrong shape",
     )
-    return Ending("failed", verdict.chip, verdict)
 
 
 @dataclass(frozen=True, slots=True)
