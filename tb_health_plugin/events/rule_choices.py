@@ -21,9 +21,12 @@ RULES_FILE = "health_rules.json"
 # Numbers that may be set, by rule. The trainer never loads the rules themselves; a test
 # holds this against them.
 OPTIONS: Mapping[str, tuple[str, ...]] = {
+    "cpu_limited": ("few_cores",),
     "disk_slow": ("least_share",),
+    "gpu_throttled": ("least_share",),
     "handle_limit": ("near",),
     "input_bound": ("warning_share",),
+    "label_problem": ("rare_share",),
     "memory_leak": ("least_growth_share",),
     "overfitting": ("clear_rise",),
     "retracing": ("fewest_traces",),

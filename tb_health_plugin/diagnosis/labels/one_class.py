@@ -9,13 +9,18 @@ from tb_health_plugin.diagnosis.labels.rare_labels import (
 )
 from tb_health_plugin.diagnosis.labels.wrong_labels import first, outcome, verdict
 from tb_health_plugin.diagnosis.learning import learning_of
+from tb_health_plugin.diagnosis.option import Option
 from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Verdict
 
 # Sorted data begins with one class too: batches from all over an epoch are needed.
 CONSTANT_BATCHES = 5
 CONSTANT_SPREAD = 0.5
 # Below this share, always naming the largest class is no accuracy to be proud of.
-RARE_SHARE = 0.9
+RARE_SHARE = Option(
+    "rare_share",
+    0.9,
+    "Share of the largest class from which on an accuracy like it is told.",
+)
 # Accuracy this near to the share of the largest class names no other.
 SAME_ACCURACY = 0.005
 
@@ -75,7 +80,7 @@ def rare(case: Case, training: Training, head: Head, target: Tensor) -> Verdict 
     if base is None or base.accuracy is None:
         return None
     share = base.accuracy
-    if share < RARE_SHARE or base.loss is None or not learned.accuracies:
+    if share < case.tuned(RARE_SHARE) or base.loss is None or not learned.accuracies:
         return None
     if learned.state == "slow" and not names_one_class(training, learned, base):
         return None

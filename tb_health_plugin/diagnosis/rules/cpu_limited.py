@@ -24,6 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_health_plugin.diagnosis.case import Case, Training
+from tb_health_plugin.diagnosis.option import Option
 from tb_health_plugin.diagnosis.pace import PERIOD_SECONDS
 from tb_health_plugin.diagnosis.quantities import duration
 from tb_health_plugin.diagnosis.rates import last_value, rate, rates, window, within
@@ -44,7 +45,13 @@ THROTTLED_SHARE = 0.5
 OF_LIMIT = 0.7
 # Containers with a few cores of many are everyday life, and their owners know; with
 # less than this every step of a training suffers.
-FEW_CORES = 2.0
+FEW_CORES = Option(
+    "few_cores",
+    2.0,
+    "A quota of fewer cores is a warning; a larger one is only good to know.",
+)
+# And it did so for this part of the training.
+LEAST_SHARE = 0.3
 # A shorter time proves nothing.
 LEAST_SECONDS = 3.0
 # One thread on one core, with a bit for input and the loop itself.
@@ -117,7 +124,7 @@ def _quota(case: Case, use: _Use) -> Verdict | None:
     share = np.minimum(1.0, stopped * PERIOD_SECONDS)
     hit = share >= THROTTLED_SHARE
     seconds = float(np.sum(np.diff(times, prepend=use.begin)[hit]))
-    if seconds < LEAST_SECONDS or seconds < 0.3 * (use.end - use.begin):
+    if seconds < LEAST_SECONDS or seconds < LEAST_SHARE * (use.end - use.begin):
         return None
     since = float(times[hit][0])
     cores = rate(case, "tree_cpu_seconds", since, use.end)
@@ -126,7 +133,7 @@ def _quota(case: Case, use: _Use) -> Verdict | None:
         return None
     if cpus is not None and limit >= cpus:
         return None
-    severity: Severity = "warning" if limit < FEW_CORES else "info"
+    severity: Severity = "warning" if limit < case.tuned(FEW_CORES) else "info"
     mean = float(np.mean(share[hit]))
     at = _moment(case, use, since)
     of = f" of {cpus:.0f}" if cpus else ""
@@ -306,4 +313,4 @@ def _heat(case: Case, use: _Use) -> Verdict | None:
     )
 
 
-RULE = Rule(id="cpu_limited", judge=judge)
+RULE = Rule(id="cpu_limited", judge=judge, options=(FEW_CORES,))

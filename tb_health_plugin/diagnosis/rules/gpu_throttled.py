@@ -27,6 +27,7 @@ from tb_health_plugin.diagnosis.case import Case
 from tb_health_plugin.diagnosis.gpu_pace import Cost, cost, lengths
 from tb_health_plugin.diagnosis.gpu_sharing import shared
 from tb_health_plugin.diagnosis.gpus import label, measured_gpus, moment, named
+from tb_health_plugin.diagnosis.option import Option
 from tb_health_plugin.diagnosis.quantities import duration
 from tb_health_plugin.diagnosis.rates import last_value, within
 from tb_health_plugin.diagnosis.rule import Rule
@@ -39,8 +40,12 @@ HEAT_BITS = 0x20 | 0x40
 POWER_BITS = 0x04 | 0x80
 # Shorter than this it may be one hot moment, or the end of a validation.
 LEAST_SECONDS = 30.0
-# It held for this part of the time in which the card worked.
-LEAST_SHARE = 0.3
+# Less of the time in which the card works is a hot hour, not the training.
+LEAST_SHARE = Option(
+    "least_share",
+    0.3,
+    "Share of its working time in which a GPU was held back from which on it is told.",
+)
 # Below this the card works on nothing worth a clock.
 BUSY = 0.2
 # Heat: a sixth of the speed is worth a fan. Power: cards at full load run some way
@@ -111,7 +116,8 @@ def _of(case: Case, gpu: int, detail: str, bits: int, slow: float) -> Verdict | 
     held &= clock < slow * highest
     each = lengths(case)
     seconds = float(each[held].sum())
-    if seconds < LEAST_SECONDS or seconds < LEAST_SHARE * float(each[known].sum()):
+    least = case.tuned(LEAST_SHARE) * float(each[known].sum())
+    if seconds < max(LEAST_SECONDS, least):
         return None
     paid = cost(case, held, known & ~held)
     return _verdict(case, gpu, detail, times[held], clock[held], highest, seconds, paid)
@@ -212,4 +218,4 @@ def _power(gpu: str) -> Fix:
     )
 
 
-RULE = Rule(id="gpu_throttled", judge=judge)
+RULE = Rule(id="gpu_throttled", judge=judge, options=(LEAST_SHARE,))

@@ -27,7 +27,7 @@ from tb_health_plugin.diagnosis.labels.coding import (
     no_unit,
     refused,
 )
-from tb_health_plugin.diagnosis.labels.one_class import constant, rare
+from tb_health_plugin.diagnosis.labels.one_class import RARE_SHARE, constant, rare
 from tb_health_plugin.diagnosis.rule import Rule
 from tb_health_plugin.diagnosis.verdict import Verdict
 
@@ -60,4 +60,4 @@ def _judge(case: Case, training: Training) -> Verdict | None:
     )
 
 
-RULE = Rule(id="label_problem", judge=judge)
+RULE = Rule(id="label_problem", judge=judge, options=(RARE_SHARE,))
