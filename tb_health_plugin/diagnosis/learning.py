@@ -5,6 +5,7 @@ ignores its inputs: it gives every class the share it has in the data, or predic
 mean of the target. Accuracy is compared with that of always naming the largest class.
 """
 
+import itertools
 import math
 import statistics
 from collections.abc import Sequence
@@ -219,11 +220,20 @@ def _by_loss(
     if losses[0] > 0 and (losses[0] - end) / losses[0] > FLAT and is_far:
         return "slow"
     if collapsed:
-        return "no"
+        return "slow" if _keeps_falling(losses) else "no"
     if head is not None and head.kind in CROSS_ENTROPIES:
         return "slow" if min(losses) < NOT_BETTER * base.loss else "no"
     # Somewhere near the spread of a target that was only estimated: nobody knows.
     return "no" if is_far else "unknown"
+
+
+def _keeps_falling(losses: Sequence[float]) -> bool:
+    """It got lower in every one of the last epochs, and together by a good part."""
+    late = losses[-1 - len(losses) // 3 :]
+    if len(losses) < LEAST_EPOCHS or late[0] <= 0:
+        return False
+    falls = all(later < earlier for earlier, later in itertools.pairwise(late))
+    return falls and late[0] - late[-1] > FLAT * late[0]
 
 
 def _by_accuracy(

@@ -130,3 +130,14 @@ def test_a_regression_that_gives_out_one_number_did_not_learn():
 
     assert learning(**told, looks=[{"output_stds": (0.01,)}]).state == "no"
     assert learning(**told, looks=[{"output_stds": (0.5,)}]).state == "unknown"
+
+
+def test_one_answer_for_all_that_gets_better_with_every_epoch_is_only_slow():
+    one_answer = [{"output_stds": (0.01,)}]
+    falls = [1.2, 1.15, 1.1, 1.05, 1.0, 0.95]
+    stands = [1.2, 1.1, 1.02, 1.01, 1.005, 1.002]
+
+    told = {"target": numbers(), "looks": one_answer}
+
+    assert learning(**told, metrics={"loss": falls}).state == "slow"
+    assert learning(**told, metrics={"loss": stands}).state == "no"

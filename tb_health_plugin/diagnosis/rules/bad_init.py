@@ -27,7 +27,11 @@ from tb_health_plugin.diagnosis.bad_numbers import BadNumber, explained_ends, fi
 from tb_health_plugin.diagnosis.case import Case, Training
 from tb_health_plugin.diagnosis.figures import names, short, times
 from tb_health_plugin.diagnosis.inspections import SeenVariable
-from tb_health_plugin.diagnosis.learning import main_training
+from tb_health_plugin.diagnosis.learning import (
+    NOT_BETTER,
+    learning_of,
+    main_training,
+)
 from tb_health_plugin.diagnosis.magnitudes import is_unscaled
 from tb_health_plugin.diagnosis.rule import Outcome, Rule
 from tb_health_plugin.diagnosis.verdict import (
@@ -174,7 +178,8 @@ def _equal_units(
     ]
     everything = all(constant for _, constant in made)
     seen = all(_is_early(one, first) for one in kernels)
-    if not pairs or not (failed or (everything and seen)):
+    sure = everything and (seen or _began_untrained(training))
+    if not pairs or not (failed or sure):
         return None
     return _verdict(
         case,
@@ -182,7 +187,7 @@ def _equal_units(
         detail="equal",
         severity="critical" if failed else "warning",
         confidence="likely",
-        headline=f"All weights of {names(pairs, 2)} began equal, so its units learn "
+        headline=f"All weights of {names(pairs, 2)} began equal, so all units learn "
         "alike",
         because="The initializers say so"
         + (" and the size of the weights confirms it." if seen else "."),
@@ -192,6 +197,15 @@ def _equal_units(
         ],
         layers=pairs,
     )
+
+
+def _began_untrained(training: Training) -> bool:
+    """It began no better than guessing: no trained weights were loaded into it."""
+    learned = learning_of(training)
+    base = learned.baseline.loss if learned.baseline else None
+    if base is None or learned.start is None:
+        return False
+    return learned.start >= NOT_BETTER * base
 
 
 def _is_constant(settings: Mapping[str, str], seen: SeenVariable, first: int) -> bool:

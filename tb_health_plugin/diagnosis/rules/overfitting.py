@@ -7,6 +7,8 @@ data the model has not seen rose. What it learned after that epoch is of no use.
 by far more than it jumps about, while the training loss went on falling. A rise that
 is small, or that comes with a validation accuracy that still improves, is not called a
 problem. Neither is one that early stopping or a checkpoint of the best epoch undoes.
+Without a rise it is named only if the training loss is next to nothing, and validation
+no better than one answer for every row.
 
 **What it is mistaken for.** Labels that differ between training and validation data,
 sorted training data, a learning rate that is too high (then both losses rise).
@@ -19,8 +21,12 @@ import math
 import statistics
 from dataclasses import dataclass
 
-from tb_health_plugin.diagnosis.case import Case, Training
-from tb_health_plugin.diagnosis.learning import accuracy_name, main_training
+from tb_health_plugin.diagnosis.case import Case, Training, finite
+from tb_health_plugin.diagnosis.learning import (
+    accuracy_name,
+    learning_of,
+    main_training,
+)
 from tb_health_plugin.diagnosis.option import Option
 from tb_health_plugin.diagnosis.rule import Rule
 from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Verdict
@@ -46,6 +52,12 @@ NEARLY_ALL = 0.97
 DOUBLED = 1.0
 # A rise beside all that had been gained before it. Below this nobody sees it.
 LEAST_PART = 0.05
+# Learned by heart: the training loss is below this share of that of a constant answer,
+# and validation in the last third of the epochs above that one, with its error.
+BY_HEART = 0.05
+NO_BETTER = 0.85
+# Accuracy above chance by this much is some use, whatever the loss says.
+LEAST_SKILL = 0.05
 # Early stopping by its class, as the settings name it.
 _STOPPERS = ("EarlyStopping",)
 
@@ -75,8 +87,10 @@ class Turn:
 
 def judge(case: Case) -> Verdict | None:
     training = main_training(case)
-    turn = _turn(training, case.tuned(CLEAR_RISE)) if training else None
-    return _verdict(case, training, turn) if training and turn else None
+    if training is None:
+        return None
+    turn = _turn(training, case.tuned(CLEAR_RISE))
+    return _verdict(case, training, turn) if turn else _by_heart(case, training)
 
 
 def _turn(training: Training, clear_rise: float) -> Turn | None:
@@ -161,6 +175,57 @@ def _verdict(case: Case, training: Training, turn: Turn) -> Verdict:
         stopped_at=case.stopped_at,
         evidence=tuple(evidence),
         fixes=_fixes(training, number, len(training.epochs)),
+    )
+
+
+def _by_heart(case: Case, training: Training) -> Verdict | None:
+    """Validation never rose, but it never got anywhere either."""
+    learned = learning_of(training)
+    base = learned.baseline
+    unseen = finite(training.metric("val_loss"))
+    if base is None or not base.loss or len(unseen) < LEAST_EPOCHS or not learned.end:
+        return None
+    late = unseen[-max(len(unseen) // 3, 3) :]
+    least = (NO_BETTER - 2 * base.error) * base.loss
+    if learned.end > BY_HEART * base.loss or min(late) < least:
+        return None
+    name = accuracy_name(training, "val_")
+    right = finite(training.metric(name))[-1:] if name else []
+    if right and right[0] > (base.accuracy or 0.0) + LEAST_SKILL:
+        return None
+    last = training.epochs[-1]
+    return Verdict(
+        id=RULE.id,
+        detail="by_heart",
+        severity="warning",
+        confidence="possible",
+        headline=f"Learned by heart: loss {learned.end:.2g}, but val_loss "
+        f"{late[-1]:.3g} is no better than guessing",
+        chip="Overfitting",
+        because="The training loss is next to nothing, and what it learned says "
+        "nothing about data it has not seen.",
+        cause_at=training.at(last, last.epoch),
+        stopped_at=case.stopped_at,
+        evidence=(
+            Evidence(
+                text=f"val_loss was never below {min(late):.4g} in the last "
+                f"{len(late)} epochs; {base.words} gives {base.loss:.4g}.",
+                lane="loss",
+                at=training.at(last, last.epoch),
+            ),
+            Evidence(
+                text=f"The training loss ended at {learned.end:.2g}.",
+                lane="loss",
+                at=training.at(last, last.epoch),
+            ),
+        ),
+        fixes=(
+            Fix(
+                title="See that validation data is of the same kind",
+                why="Same scaling, same coding of labels, rows and labels in step.",
+            ),
+            *_fixes(training, 1, 1)[1:],
+        ),
     )
 
 

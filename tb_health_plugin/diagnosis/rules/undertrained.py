@@ -1,7 +1,8 @@
 """The training ended while it was still getting better.
 
 **What it means.** The last epochs brought as much as any before. More of them would
-most likely bring more. This is a hint, never an alarm: short runs may be meant so.
+most likely bring more. This is a hint: short runs may be meant so. It is a warning only
+if the model is still about as good as one that ignores its inputs.
 
 **How we know.** The loss fell in every one of the last epochs, and together by a good
 part of what the whole run gained. The validation loss, if there is one, fell too.
@@ -15,7 +16,12 @@ gained at all.
 import itertools
 
 from tb_health_plugin.diagnosis.case import Case, Training, finite
-from tb_health_plugin.diagnosis.learning import main_training
+from tb_health_plugin.diagnosis.learning import (
+    Learning,
+    is_long_enough,
+    learning_of,
+    main_training,
+)
 from tb_health_plugin.diagnosis.option import Option
 from tb_health_plugin.diagnosis.rule import Rule
 from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Verdict
@@ -49,13 +55,20 @@ def judge(case: Case) -> Verdict | None:
     epochs, last = len(losses), training.epochs[-1]
     late = max(epochs // 3, 2)
     more = (training.started.planned_epochs or epochs) + epochs
+    learned = learning_of(training)
+    useless = learned.state == "slow" and is_long_enough(training)
     return Verdict(
         id=RULE.id,
-        detail="still_improving",
-        severity="info",
-        confidence="likely",
-        headline=f"Still improving when it ended: loss {losses[-1 - late]:.4g} to "
-        f"{losses[-1]:.4g} in the last {late} epochs",
+        detail="hardly_begun" if useless else "still_improving",
+        severity="warning" if useless else "info",
+        # A cause, if another rule finds one, says more than that it was slow.
+        confidence="possible" if useless else "likely",
+        headline=(
+            "Ended hardly better than guessing, and the loss still fell: "
+            if useless
+            else "Still improving when it ended: loss "
+        )
+        + f"{losses[-1 - late]:.4g} to {losses[-1]:.4g} in the last {late} epochs",
         chip="Still improving",
         because="The loss fell in each of the last epochs.",
         cause_at=training.at(last, last.epoch),
@@ -67,6 +80,7 @@ def judge(case: Case) -> Verdict | None:
                 lane="loss",
                 at=training.at(last, last.epoch),
             ),
+            *(_level(learned) if useless else ()),
         ),
         fixes=(
             Fix(
@@ -74,8 +88,31 @@ def judge(case: Case) -> Verdict | None:
                 why="Costs as many epochs again; stop when validation stops improving.",
                 code=f"model.fit(..., initial_epoch={epochs}, epochs={more})",
             ),
+            *(_faster(training) if useless else ()),
         ),
     )
+
+
+def _level(learned: Learning) -> list[Evidence]:
+    base, end = learned.baseline, learned.end
+    if base is None or base.loss is None or end is None:
+        return []
+    text = f"The loss is {end:.4g}; {base.words} gives {base.loss:.4g}."
+    return [Evidence(text=text, lane="loss")]
+
+
+def _faster(training: Training) -> list[Fix]:
+    rate = training.number("optimizer.learning_rate")
+    if not rate:
+        return []
+    optimizer = training.setting("optimizer") or "Adam"
+    return [
+        Fix(
+            title=f"Or raise the learning rate from {rate:g} to {3 * rate:g}",
+            why="The loss falls without a jump: there is room for larger steps.",
+            code=f"keras.optimizers.{optimizer}({3 * rate:g})",
+        )
+    ]
 
 
 def _went_to_its_end(training: Training) -> bool:

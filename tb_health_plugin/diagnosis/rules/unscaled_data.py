@@ -19,6 +19,7 @@ training data; do the same with the targets of a regression.
 
 import math
 
+from tb_health_plugin.diagnosis.baseline import LEAST_ROWS
 from tb_health_plugin.diagnosis.batches import Tensor, inputs_of, target_of
 from tb_health_plugin.diagnosis.case import Case, Training
 from tb_health_plugin.diagnosis.heads import REGRESSIONS, Head, head_of
@@ -48,6 +49,11 @@ LARGE_TARGET = Option(
     100.0,
     "Mean or spread of a target from which on it is too large to train well.",
 )
+# The loss was thrown up by this factor above that of a constant answer, and fell back
+# to just that, within this share: what is left of the model is its last bias.
+THROWN_UP = 100.0
+FELL_BACK = 0.03
+LEAST_EPOCHS_BACK = 3
 # The loss grew by this factor before it became NaN: it was driven, not struck.
 GREW = 10.0
 # Beyond 0 and 1 by more than rounding.
@@ -95,6 +101,9 @@ def judge(case: Case) -> Verdict | None:
         return _verdict(case, training, learned, target, not_probabilities, "targets")
     if not _is_bad(training, learned):
         return None
+    constant = _constant(training)
+    if constant is not None:
+        return _nothing_to_learn_from(case, training, learned, constant)
     if target is not None and head is not None and head.kind in REGRESSIONS:
         words = _large_target(target, learned, case.tuned(LARGE_TARGET))
         if words:
@@ -110,7 +119,7 @@ def judge(case: Case) -> Verdict | None:
 
 def _is_bad(training: Training, learned: Learning) -> bool:
     if learned.state != "lost":
-        return learned.state in ("no", "slow")
+        return learned.state in ("no", "slow") or _fell_back(learned)
     if any(field.nonfinite_count for b in training.batches for field in b.fields):
         # NaN went in: no scale would help.
         return False
@@ -120,6 +129,26 @@ def _is_bad(training: Training, learned: Learning) -> bool:
     ]
     known = [abs(n) for n in (*before, *extremes) if n and not math.isnan(n)]
     return bool(known) and max(known) > GREW * min(known)
+
+
+def _fell_back(learned: Learning) -> bool:
+    """Thrown up, and then as good as one answer for every row, to the digit."""
+    base = learned.baseline.loss if learned.baseline else None
+    late = learned.losses[-LEAST_EPOCHS_BACK:]
+    if base is None or learned.state == "yes" or len(late) < LEAST_EPOCHS_BACK:
+        return False
+    if max(learned.losses) < THROWN_UP * base:
+        return False
+    return all(abs(loss - base) <= FELL_BACK * base for loss in late)
+
+
+def _constant(training: Training) -> Tensor | None:
+    """An input that is the same in every row, if all of them are."""
+    inputs = inputs_of(training)
+    if not inputs or any(tensor.rows < LEAST_ROWS for tensor in inputs):
+        return None
+    same = [tensor for tensor in inputs if tensor.minimum == tensor.maximum]
+    return same[0] if len(same) == len(inputs) else None
 
 
 def _scales_itself(training: Training) -> bool:
@@ -201,6 +230,40 @@ def _verdict(
         evidence=tuple(evidence),
         fixes=_fixes(tensor, detail),
         explains=_EXPLAINS,
+    )
+
+
+def _nothing_to_learn_from(
+    case: Case, training: Training, learned: Learning, tensor: Tensor
+) -> Verdict:
+    at = training.at(training.batches[0])
+    text = (
+        f"Every number of {tensor.name} was {tensor.minimum:g}, in {tensor.batches} "
+        f"batches of shape {tensor.shape}."
+    )
+    return Verdict(
+        id=RULE.id,
+        detail="constant",
+        severity="critical",
+        confidence="likely",
+        headline=f"Every feature is {tensor.minimum:g} in every row: there is nothing "
+        "to learn from",
+        chip="Constant input",
+        because="That is what went into the model, and nothing was learned.",
+        cause_at=at,
+        stopped_at=case.stopped_at,
+        place={"field": tensor.name},
+        evidence=(Evidence(text=text, at=at), *_outcome(learned)),
+        fixes=(
+            Fix(
+                title="Look at the features before they go in",
+                why="Something on their way made them all the same: whole-number "
+                "division (// cuts to 0), a cast, scaling twice, a column that is "
+                "empty.",
+                code="print(x.dtype, x.min(), x.max(), x.std())",
+            ),
+        ),
+        explains=(*_EXPLAINS, "no_gradient", "weights_not_updated", "overfitting"),
     )
 
 

@@ -4,6 +4,7 @@ from tb_health_plugin.diagnosis.rules.bad_init import RULE
 from tb_health_plugin.diagnosis.verdict import Verdict
 from tb_health_plugin.events import facts
 from tests.diagnosis.rules import networks as net
+from tests.diagnosis.rules import outcomes
 from tests.diagnosis.rules.histories import ask, run_started
 
 
@@ -152,3 +153,39 @@ class TestStaysSilent:
     def test_nothing_recorded(self):
         assert found() is None
         assert found(net.started()) is None
+
+
+class TestEqualWeightsThatNobodySawAtTheStart:
+    def judge(self, start):
+        hidden = [
+            outcomes.layer(name, settings={"kernel_initializer": "Constant(value=0.1)"})
+            for name in ("one", "two")
+        ]
+        told = outcomes.training(
+            loss="sparse_categorical_crossentropy",
+            activation="softmax",
+            units=4,
+            target=outcomes.labels({0.0: 8, 1.0: 8, 2.0: 8, 3.0: 8}, (32,)),
+            hidden=hidden,
+            output={"settings": {"kernel_initializer": "Constant(value=0.1)"}},
+            variables=[
+                facts.Variable(name=f"{n}/kernel", layer=n, size=64, trainable=True)
+                for n in ("one", "two", "out")
+            ],
+            metrics={"loss": [1.2, 1.1, 1.0, 0.95, 0.9]},
+            profiles=[[start, 1.2], [1.1], [1.0], [0.95], [0.9]],
+            more=[
+                facts.Inspected(
+                    wall_time=9.0, step=80, training=0, weight_norms=(2.0, 2.0, 2.0)
+                )
+            ],
+        )
+        return outcomes.found(RULE, told)
+
+    def test_a_run_that_began_by_guessing(self):
+        verdict = self.judge(1.39)
+
+        assert (verdict.detail, verdict.severity) == ("equal", "warning")
+
+    def test_trained_weights_were_loaded_instead(self):
+        assert self.judge(0.7) is None

@@ -2,7 +2,13 @@
 
 from tb_health_plugin.diagnosis.rules.overfitting import RULE
 from tb_health_plugin.events import facts
-from tests.diagnosis.rules.outcomes import found, is_alarm, training
+from tests.diagnosis.rules.outcomes import (
+    found,
+    is_alarm,
+    labels,
+    numbers,
+    training,
+)
 
 FALLS = [0.7, 0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002]
 TURNS = [0.7, 0.62, 0.6, 0.68, 0.75, 0.85, 0.95, 1.1, 1.2, 1.3]
@@ -111,3 +117,46 @@ class TestSeesNothing:
         assert found(RULE, run([-1.0 * v for v in TURNS])) is None
         assert found(RULE, run([nan] * 10)) is None
         assert found(RULE, run(TURNS, loss=[nan] * 10)) is None
+
+
+class TestLearnedByHeart:
+    """The target of these runs has a variance of 1."""
+
+    TO_NOTHING = (1.0, 0.2, 0.05, 0.01, 0.002, 0.001, 0.001, 0.001)
+    STANDS = (1.1, 1.0, 0.95, 0.94, 0.93, 0.93, 0.93, 0.93)
+
+    def judge(self, val_loss, losses=TO_NOTHING, **more):
+        more.setdefault("target", numbers())
+        metrics = {"loss": losses, "val_loss": val_loss, **more.pop("metrics", {})}
+        return found(RULE, training(metrics=metrics, **more))
+
+    def test_validation_that_got_nowhere(self):
+        verdict = self.judge(self.STANDS)
+
+        assert (verdict.detail, verdict.severity) == ("by_heart", "warning")
+        assert verdict.headline == (
+            "Learned by heart: loss 0.001, but val_loss 0.93 is no better than guessing"
+        )
+
+    def test_validation_that_is_some_use(self):
+        assert self.judge([1.1, 0.9, 0.7, 0.6, 0.5, 0.5, 0.5, 0.5]) is None
+
+    def test_a_training_loss_that_is_not_nothing(self):
+        assert self.judge(self.STANDS, [1.0, 0.8, 0.6, 0.5, 0.4, 0.3, 0.3]) is None
+
+    def test_too_few_epochs(self):
+        assert self.judge(self.STANDS[:4], self.TO_NOTHING[:4]) is None
+
+    def test_a_loss_that_nobody_can_compare(self):
+        assert self.judge(self.STANDS, target=()) is None
+
+    def test_an_accuracy_that_is_some_use(self):
+        verdict = self.judge(
+            [0.7, 0.69, 0.68, 0.68, 0.68, 0.68, 0.68, 0.68],
+            target=labels({0.0: 16, 1.0: 16}, (32, 1)),
+            activation="sigmoid",
+            loss="binary_crossentropy",
+            metrics={"val_accuracy": [0.7] * 8},
+        )
+
+        assert verdict is None

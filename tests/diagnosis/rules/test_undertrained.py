@@ -1,9 +1,9 @@
-"""A run that ended while it still improved gets a hint, never an alarm."""
+"""A run that ended while it still improved gets a hint; a useless one a warning."""
 
 from tb_health_plugin.diagnosis.rules.undertrained import RULE
 from tb_health_plugin.events import facts
 from tests.diagnosis.rules.histories import training_ended
-from tests.diagnosis.rules.outcomes import found, training
+from tests.diagnosis.rules.outcomes import found, labels, training
 
 LINE = [1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3]
 LEVELS_OFF = [1.0, 0.5, 0.3, 0.25, 0.24, 0.235, 0.233, 0.232]
@@ -48,3 +48,37 @@ class TestSeesNothing:
         told = training(metrics={"loss": [*LINE, float("nan")]})
 
         assert found(RULE, told) is None
+
+
+class TestHardlyBegun:
+    """Of two classes of one size: a constant answer has a loss of 0.6931."""
+
+    FALLS = (0.72, 0.71, 0.7, 0.69, 0.68, 0.67, 0.66, 0.65)
+
+    def judge(self, losses, **more):
+        told = training(
+            loss="binary_crossentropy",
+            activation="sigmoid",
+            target=labels({0.0: 16, 1.0: 16}, (32, 1)),
+            metrics={"loss": losses},
+            **more,
+        )
+        return found(RULE, told)
+
+    def test_a_run_that_ended_before_it_was_of_any_use(self):
+        verdict = self.judge(self.FALLS)
+
+        assert (verdict.detail, verdict.severity) == ("hardly_begun", "warning")
+        assert verdict.headline.startswith("Ended hardly better than guessing")
+        assert "gives 0.6931" in verdict.evidence[1].text
+        assert verdict.fixes[1].code == "keras.optimizers.Adam(0.003)"
+
+    def test_one_that_is_of_use_gets_a_hint_only(self):
+        verdict = self.judge([loss - 0.2 for loss in self.FALLS])
+
+        assert (verdict.detail, verdict.severity) == ("still_improving", "info")
+
+    def test_one_that_is_too_short_to_judge_gets_a_hint_only(self):
+        verdict = self.judge(self.FALLS, steps=20)
+
+        assert (verdict.detail, verdict.severity) == ("still_improving", "info")

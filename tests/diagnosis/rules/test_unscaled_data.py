@@ -1,10 +1,19 @@
 """Data is off scale only if it is far off and the run did not learn either."""
 
+import dataclasses
+
 import pytest
 
 from tb_health_plugin.diagnosis.rules.unscaled_data import RULE
 from tb_health_plugin.events import facts
-from tests.diagnosis.rules.outcomes import found, labels, layer, numbers, training
+from tests.diagnosis.rules.outcomes import (
+    INPUTS,
+    found,
+    labels,
+    layer,
+    numbers,
+    training,
+)
 
 BINARY = {
     "loss": "binary_crossentropy",
@@ -134,3 +143,70 @@ class TestLeavesAlone:
         )
 
         assert found(RULE, told) is None
+
+
+class TestConstantFeatures:
+    def zeros(self, value=0.0, **more):
+        return numbers(
+            value,
+            0.0,
+            role="input",
+            shape=(32, 10, 10),
+            minimum=value,
+            maximum=value,
+            **more,
+        )
+
+    def test_nothing_but_zeros(self):
+        verdict = found(RULE, training(**BINARY, inputs=self.zeros(), metrics=CHANCE))
+
+        assert (verdict.detail, verdict.severity) == ("constant", "critical")
+        assert verdict.headline == (
+            "Every feature is 0 in every row: there is nothing to learn from"
+        )
+        assert {"dead_relu", "not_learning"} <= set(verdict.explains)
+
+    def test_a_constant_input_of_a_model_that_learns(self):
+        told = training(**BINARY, inputs=self.zeros(1.0), metrics=LEARNS)
+
+        assert found(RULE, told) is None
+
+    def test_one_of_two_inputs(self):
+        fields = (dataclasses.replace(self.zeros(), name="mask"), INPUTS)
+        told = training(**BINARY, inputs=fields[0], metrics=CHANCE)
+        told = [
+            dataclasses.replace(one, fields=(*one.fields, fields[1]))
+            if isinstance(one, facts.BatchSeen)
+            else one
+            for one in told
+        ]
+
+        assert found(RULE, told) is None
+
+    def test_too_few_rows(self):
+        told = training(**BINARY, inputs=self.zeros(), metrics=CHANCE, batches=2)
+
+        assert found(RULE, told) is None
+
+
+class TestThrownUpAndFallenBack:
+    def judge(self, losses, inputs=PIXELS):
+        metrics = {"loss": losses, "accuracy": [0.5] * len(losses)}
+        return found(RULE, training(**BINARY, inputs=inputs, metrics=metrics, steps=30))
+
+    def test_a_short_run_that_is_left_with_one_answer(self):
+        verdict = self.judge([900.0, 0.6936, 0.6932, 0.6932, 0.6931])
+
+        assert verdict is not None
+        assert verdict.detail == "features"
+
+    def test_a_short_run_that_was_never_thrown_up(self):
+        assert self.judge([3.0, 0.6936, 0.6932, 0.6932, 0.6931]) is None
+
+    def test_a_short_run_that_goes_on_down(self):
+        assert self.judge([900.0, 9.0, 0.9, 0.69, 0.6]) is None
+
+    def test_the_same_on_scaled_data(self):
+        losses = [900.0, 0.6936, 0.6932, 0.6932, 0.6931]
+
+        assert self.judge(losses, inputs=INPUTS) is None
