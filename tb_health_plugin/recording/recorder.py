@@ -11,7 +11,6 @@ import time
 from pathlib import Path
 
 from tb_health_plugin.events import facts
-from tb_health_plugin.events.columns import NOT_MEASURED
 from tb_health_plugin.events.event_file import encode_fact
 from tb_health_plugin.recording import this_process
 from tb_health_plugin.recording.crash_stacks import crash_stacks
@@ -70,17 +69,7 @@ class Recorder:
         period_seconds: float = PERIOD_SECONDS,
         watcher: bool = True,
     ) -> None:
-        now = time.monotonic()
-        self.progress = Progress(
-            step=0,
-            epoch=NOT_MEASURED,
-            loss=NOT_MEASURED,
-            beat_at=now,
-            phase_since=now,
-            wait_seconds=NOT_MEASURED,
-            phase=Phase.NOT_TRAINING,
-            beats=0,
-        )
+        self.progress = Progress.at_start(time.monotonic())
         self.directory = directory
         self._live = True
         self._period_seconds = period_seconds

@@ -8,13 +8,11 @@ from collections.abc import Mapping
 from tb_health_plugin.collectors.kernel_files import read
 from tb_health_plugin.collectors.process_stat import parse_stat
 from tb_health_plugin.events import facts
-from tb_health_plugin.events.columns import NOT_MEASURED
 from tb_health_plugin.watching.last_words import LastWords
 from tb_health_plugin.watching.stacks import Trainer
 from tb_health_plugin.watching.stall import Look, Recovery, Sleep, Stall, StallJudge
 from tb_health_plugin.watching.waits_for import explain
 from tb_health_plugin.writing.black_box import BlackBox, Progress
-from tb_health_plugin.writing.phases import Phase
 from tb_health_plugin.writing.scribe import Scribe
 from tb_health_plugin.writing.terms import Terms
 
@@ -56,17 +54,7 @@ class StallWatch:
         self._scribe = scribe
         self._judge = StallJudge(trains_soon=terms.trains_soon)
         # What a trainer would have said that has not said anything yet.
-        now = time.monotonic()
-        self._silent = Progress(
-            step=0,
-            epoch=NOT_MEASURED,
-            loss=NOT_MEASURED,
-            beat_at=now,
-            phase_since=now,
-            wait_seconds=NOT_MEASURED,
-            phase=Phase.NOT_TRAINING,
-            beats=0,
-        )
+        self._silent = Progress.at_start(time.monotonic())
         self._next_look = 0.0
         self._numbers: Mapping[str, float] = {}
         self._trainer = Trainer(

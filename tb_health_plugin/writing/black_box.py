@@ -18,6 +18,9 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tb_health_plugin.events.columns import NOT_MEASURED
+from tb_health_plugin.writing.phases import Phase
+
 _MAGIC = b"TBHEALTH"
 _VERSION = 1
 
@@ -67,6 +70,20 @@ class Progress:
     wait_seconds: float
     phase: int
     beats: int
+
+    @classmethod
+    def at_start(cls, now: float) -> "Progress":
+        """Of a trainer that has not begun anything yet."""
+        return cls(
+            step=0,
+            epoch=NOT_MEASURED,
+            loss=NOT_MEASURED,
+            beat_at=now,
+            phase_since=now,
+            wait_seconds=NOT_MEASURED,
+            phase=Phase.NOT_TRAINING,
+            beats=0,
+        )
 
 
 class BlackBox:
