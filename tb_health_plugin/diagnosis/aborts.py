@@ -3,9 +3,10 @@
 import re
 import signal
 
-from tb_health_plugin.diagnosis import gpu_faults
+from tb_health_plugin.diagnosis import cuda_parts, gpu_faults
+from tb_health_plugin.diagnosis.cuda_words import fatal_words, fault, missing_part
 from tb_health_plugin.diagnosis.ending import Ending, ended
-from tb_health_plugin.diagnosis.gpu_words import fault, refusal
+from tb_health_plugin.diagnosis.gpu_words import refusal
 from tb_health_plugin.diagnosis.moments import stopped_at
 from tb_health_plugin.diagnosis.verdict import Confidence, Evidence, Fix
 from tb_health_plugin.events import facts
@@ -67,6 +68,13 @@ def _gpu(attempt: Attempt, said: str, where: str) -> Ending | None:
             told, at=at, place={}, evidence=evidence, because=because
         )
         return Ending("died", found.chip, found)
+    # Elsewhere it warns of a missing part and goes on without.
+    fatal = fatal_words(last)
+    part = missing_part(fatal)
+    if part is not None:
+        text = f"Its last words: {fatal.strip()[:300]}"
+        evidence.insert(0, Evidence(text=text, at=at))
+        return cuda_parts.ending(part, "died", at, where=where, evidence=evidence)
     if not refusal(last, said).on_gpu:
         return None
     line = _line(r"CUDA_ERROR_OUT_OF_MEMORY|ALLOC_FAILED|ran out of memory", said) or ""

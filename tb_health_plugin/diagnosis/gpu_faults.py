@@ -1,30 +1,10 @@
-"""Faults of GPUs: what NVIDIA's numbers mean, what to do, and the verdict on one."""
+"""Faults of GPUs: what they mean, what to do, and the verdict on one."""
 
 from collections.abc import Sequence
 
-from tb_health_plugin.diagnosis.gpu_words import Fault
+from tb_health_plugin.diagnosis.cuda_words import Fault
 from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Moment, Verdict
-
-# Meanings as in NVIDIA's "XID Errors" catalogue, in our words.
-OF_THE_CARD = {
-    48: "an error of its memory that could not be corrected",
-    62: "its own controller halted",
-    64: "a broken row of its memory could not be replaced",
-    74: "an error of the link between GPUs (NVLink)",
-    79: "it fell off the bus",
-    92: "very many corrected errors of its memory",
-    94: "an error of its memory, contained to one program",
-    95: "an error of its memory that may have reached every program",
-    119: "its system processor did not answer the driver",
-    120: "an error of its system processor",
-    140: "an error of its memory that was not contained",
-}
-OF_A_PROGRAM = {
-    13: "an exception in a kernel, such as an index out of range",
-    31: "an access to memory that is not there",
-}
-# In NVIDIA's catalogue these end with a restart of the program, not of the card.
-RESTART_IS_ENOUGH = frozenset({94})
+from tb_health_plugin.diagnosis.xids import XIDS, Action
 
 _KINDS = {
     "ecc": "an error of its memory could not be corrected",
@@ -66,21 +46,45 @@ RESTART = Fix(
     title="Start the training again from its last checkpoint",
     why="The driver kept the error to this program; the card itself goes on.",
 )
+REBOOT = Fix(
+    title="Restart the machine",
+    why="A card that fell off the bus comes back only so. If it happens again, look at "
+    "its power supply, its slot and its heat.",
+    code='sudo dmesg | grep -iE "xid|pcie"',
+)
+WATCH = Fix(
+    title="Nothing has to be done at once",
+    why="Corrected errors change no result. If they go on, have the card looked at.",
+    code="nvidia-smi -q -d ECC",
+)
 
 
-def fixes(*, by_program: bool, restart: bool, gpu: str) -> tuple[Fix, ...]:
+def fixes(*, by_program: bool, action: Action, gpu: str) -> tuple[Fix, ...]:
     """What is usually done about such a fault."""
     if by_program:
         return OWN_CODE, TEST
-    return (RESTART if restart else reset(gpu), TEST)
+    if action == "watch":
+        return (WATCH,)
+    first = {"restart": RESTART, "reboot": REBOOT, "reset": reset(gpu)}
+    return first[action], TEST
+
+
+def action_on(kind: str) -> Action:
+    """What is advised for a kind of fault."""
+    number = _number(kind)
+    return XIDS[number].action if number in XIDS else "reset"
+
+
+def _number(kind: str) -> int:
+    """The number in "xid 79"; 0 if it is another kind."""
+    return int(kind.removeprefix("xid ")) if kind.startswith("xid ") else 0
 
 
 def meaning(kind: str) -> str | None:
     """What a kind of `gpu_words.Fault` means; None if nobody knows that number."""
-    if kind.startswith("xid "):
-        number = int(kind.removeprefix("xid "))
-        words = OF_THE_CARD.get(number) or OF_A_PROGRAM.get(number)
-        return f"{words} (XID {number})" if words else None
+    if number := _number(kind):
+        known = XIDS.get(number)
+        return f"{known.meaning} (XID {number})" if known else None
     return _KINDS[kind]
 
 
@@ -104,6 +108,6 @@ def verdict(
         stopped_at=at,
         place=place,
         evidence=tuple(evidence),
-        fixes=fixes(by_program=told.by_program, restart=False, gpu="0"),
+        fixes=fixes(by_program=told.by_program, action=action_on(told.kind), gpu="0"),
         chip="GPU lost" if told.kind in ("lost", "xid 79") else "GPU fault",
     )

@@ -1,4 +1,4 @@
-"""What TensorFlow, XLA and CUDA's libraries say when a GPU refuses or fails.
+"""What TensorFlow, XLA and CUDA's libraries say when a GPU has no memory to give.
 
 Wordings of TensorFlow 1.x to 2.2x. Its allocator writes most of it to standard error,
 the exception repeats a part.
@@ -37,7 +37,7 @@ _SIZE = (
     r"(?:\s*\((?P<exact>\d+) ?(?:B|bytes)\))?"
 )
 _ASKED = re.compile(
-    r"(?:trying to allocate|tried to allocate|cuMemAllocAsync failed to allocate"
+    r"(?:trying to allocate|tried to allocate"
     r"|failed to alloc(?:ate)?(?: request for)?)\s+" + _SIZE,
     re.IGNORECASE,
 )
@@ -48,6 +48,7 @@ _RAN_OUT = re.compile(
     r"(?: \(rounded to (?P<exact>\d+)\))?(?:\s*requested by op (?P<op>[^\s]+))?"
     r"(?P<rest>[^\n]*)"
 )
+_OF_A_GPU = re.compile(r"Allocator \(GPU|gpu_async_")
 _NO_FAILURE = "not a failure"
 _POOL = re.compile(
     r"Limit:\s+(?P<limit>\d+)\s*\n\s*InUse:\s+(?P<used>\d+)"
@@ -57,7 +58,11 @@ _POOL = re.compile(
 )
 _REGION = re.compile(r"total_region_allocated_bytes_: (?P<reserved>\d+)")
 _FREE_CHUNK = re.compile(r"\] Free\s+at \w+ of size (\d+)")
-# The asynchronous allocator asks the driver.
+# The asynchronous allocator. The first versions wrote no unit.
+_ASYNC = re.compile(
+    r"gpu_async_(?P<gpu>\d+) cuMemAllocAsync failed to allocate (?P<exact>\d+)"
+)
+# It asks the driver.
 _FREE_OF_TOTAL = re.compile(r"Free memory/Total memory: (?P<free>\d+)/(?P<total>\d+)")
 
 # Of the machine, though CUDA asked for it: memory that a GPU can reach.
@@ -67,38 +72,8 @@ _PINNED = re.compile(
 _GPU_REFUSED = re.compile(
     r"CUDA_ERROR_OUT_OF_MEMORY|CU(?:DNN|BLAS|SOLVER|FFT|SPARSE)_STATUS_ALLOC_FAILED"
     r"|CUDA out of memory|HIP out of memory|Dst tensor is not initialized"
-    r"|/device:GPU:\d+\S* by allocator|by allocator GPU_|gpu_async_\d",
-    re.IGNORECASE,
-)
-
-# What a GPU or its driver says of a fault, and whether a program can cause it, too.
-_FAULTS = (
-    (r"CUDA_ERROR_ECC_UNCORRECTABLE|uncorrectable ECC error", "ecc", False),
-    (r"GPU is lost|fallen off the bus|CUDA_ERROR_DEVICE_UNAVAILABLE", "lost", False),
-    (r"CUDA_ERROR_NVLINK_UNCORRECTABLE|uncorrectable NVLink error", "nvlink", False),
-    (r"CUDA_ERROR_HARDWARE_STACK_ERROR|hardware stack error", "hardware", False),
-    (r"CUDA_ERROR_ILLEGAL_ADDRESS|illegal memory access", "illegal_address", True),
-    (r"CUDA_ERROR_MISALIGNED_ADDRESS|misaligned address", "illegal_address", True),
-    (r"CUDA_ERROR_ILLEGAL_INSTRUCTION", "illegal_instruction", True),
-    (r"CUDA_ERROR_ASSERT|device-side assert", "assertion", True),
-    (r"CUDA_ERROR_LAUNCH_TIMEOUT", "timeout", True),
-    (r"CUDA_ERROR_LAUNCH_FAILED|unspecified launch failure", "launch_failed", True),
-)
-_XID = re.compile(r"NVRM: Xid \([^)]*\): (?P<code>\d+)")
-
-# Parts of CUDA that TensorFlow or XLA could not find or use.
-_MISSING = (
-    (r"libdevice not found|libdevice\.10\.bc", "libdevice"),
-    (r"ptxas\b.{0,40}not found|Couldn't (?:invoke|get) ptxas|No PTX compilation prov"
-     r"|Couldn't find a suitable version of ptxas", "ptxas"),
-    (r"CUDA_ERROR_UNSUPPORTED_PTX_VERSION|CUDA_ERROR_NO_BINARY_FOR_GPU"
-     r"|driver version is insufficient for CUDA runtime", "versions"),
-)  # fmt: skip
-_LIBRARY = re.compile(
-    r"CUDNN_STATUS_NOT_INITIALIZED|CUDNN_STATUS_INTERNAL_ERROR"
-    r"|CUBLAS_STATUS_NOT_INITIALIZED|cuDNN failed to initialize"
-    r"|DNN library (?:is not found|initialization failed)|No DNN in stream executor"
-    r"|without BLAS support",
+    r"|/device:GPU:\d+\S* by allocator|by allocator GPU_|gpu_async_\d"
+    r"|CUDNN engine \S+: RESOURCE_EXHAUSTED",
     re.IGNORECASE,
 )
 
@@ -130,21 +105,13 @@ class Refusal:
     largest_bytes: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """A fault of a GPU, or of what ran on it."""
-
-    kind: str
-    by_program: bool
-
-
 def refusal(said: str, logged: str = "") -> Refusal:
     """Reads what an exception said, and what the allocator logged at that moment."""
     tensor = _TENSOR.search(said)
-    ran_out = _last_real(logged)
+    ran_out = _last_real(logged) or _last(_ASYNC, f"{logged}\n{said}")
     device = (tensor and tensor["device"]) or ""
     number = re.search(r"GPU:(\d+)", device) or re.search(
-        r"GPU_(\d+)", ran_out["allocator"] if ran_out else ""
+        r"(?:GPU|gpu_async)_(\d+)", ran_out[0] if ran_out else ""
     )
     pool = _last(_POOL, logged)
     region = _last(_REGION, logged)
@@ -156,8 +123,9 @@ def refusal(said: str, logged: str = "") -> Refusal:
         asked_bytes=_asked(said, tensor, ran_out),
         on_gpu=_on_gpu(said, device, ran_out),
         gpu=int(number[1]) if number else None,
-        op=ran_out["op"] if ran_out else None,
-        limit_bytes=float(pool["limit"]) if pool else None,
+        op=ran_out.groupdict().get("op") if ran_out else None,
+        # The asynchronous allocator has none, and writes 0.
+        limit_bytes=(float(pool["limit"]) or None) if pool else None,
         used_bytes=float(pool["used"]) if pool else None,
         reserved_bytes=float(region["reserved"]) if region else None,
         free_bytes=float(driver["free"]) if driver else None,
@@ -165,35 +133,12 @@ def refusal(said: str, logged: str = "") -> Refusal:
     )
 
 
-def fault(text: str) -> Fault | None:
-    """The first fault in the order of how much it says; None if there is none."""
-    for pattern, kind, by_program in _FAULTS:
-        if re.search(pattern, text):
-            return Fault(kind, by_program)
-    xid = _XID.search(text)
-    return Fault(f"xid {xid['code']}", False) if xid else None
-
-
-def missing_part(text: str) -> str | None:
-    """The part of CUDA that could not be found: "libdevice", "ptxas", "versions"."""
-    for pattern, part in _MISSING:
-        if re.search(pattern, text, re.IGNORECASE):
-            return part
-    return None
-
-
-def library_failed(text: str) -> str | None:
-    """The words with which cuDNN or cuBLAS did not start; None if they did."""
-    found = _LIBRARY.search(text)
-    return found[0] if found else None
-
-
 def _on_gpu(said: str, device: str, ran_out: re.Match[str] | None) -> bool | None:
     if device:
         return "GPU" in device
     if _PINNED.search(said):
         return False
-    if _GPU_REFUSED.search(said) or (ran_out and "GPU" in ran_out["allocator"]):
+    if _GPU_REFUSED.search(said) or (ran_out and _OF_A_GPU.match(ran_out[0])):
         return True
     return None
 

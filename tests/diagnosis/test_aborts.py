@@ -100,6 +100,51 @@ def test_a_gpu_that_failed(said: str, detail: str, confidence: str):
     assert "CUDA_ERROR" in told.verdict.evidence[0].text
 
 
+@pytest.mark.parametrize(
+    ("said", "detail"),
+    [
+        # TensorFlow of 2023.
+        (
+            "2023-09-12 22:07:26.524036: F tensorflow/compiler/xla/service/gpu/"
+            "nvptx_compiler.cc:492] ptxas returned an error during compilation of ptx "
+            "to sass: 'INTERNAL: ptxas exited with non-zero error code 65280, output: "
+            "ptxas tempfile, line 5; fatal   : Unsupported .version 7.1; current "
+            "version is '7.0'",
+            "cuda_versions",
+        ),
+        # 2.3, on a card that is too old for it.
+        (
+            "F ./tensorflow/core/kernels/random_op_gpu.h:232] Non-OK-status: "
+            "GpuLaunchKernel(Fill) status: Internal: no kernel image is available for "
+            "execution on the device",
+            "cuda_card",
+        ),
+        # 2.15; the line as absl writes it in 2.20.
+        (
+            "F0000 00:00:1748720218.610720      27 nvptx_compiler.cc:619] ptxas "
+            "returned an error: 'INTERNAL: ptxas 12.3.103 has a bug that we think can "
+            "affect XLA. Please use a different version.'",
+            "cuda_versions",
+        ),
+    ],
+)
+def test_a_part_of_cuda_that_does_not_fit(said: str, detail: str):
+    told = story(output=f"{said}\nAborted (core dumped)\n")
+
+    assert (told.verdict.id, told.verdict.detail) == ("code_error", detail)
+    assert told.verdict.evidence[0].text.startswith("Its last words: ")
+
+
+def test_a_part_that_is_missing_and_was_done_without():
+    """TensorFlow warns and lets the driver compile; the abort came from elsewhere."""
+    told = story(
+        output="W redzone_allocator.cc:322] INTERNAL: Couldn't invoke ptxas --version\n"
+        "Relying on driver to perform ptx compilation.\nfree(): invalid pointer\n"
+    )
+
+    assert told.verdict.id == "native_crash"
+
+
 def test_a_gpu_without_memory():
     told = story(
         output="failed to allocate 1.2G (1288490188 bytes) from device: "

@@ -30,21 +30,24 @@ _UNITS = {"K": 1, "M": 2, "G": 3, "T": 4, "P": 5, "E": 6}
 
 def refused(raised: Raised) -> Ending | None:
     """An allocation that failed; None if this is something else."""
-    told = _told(raised)
+    said = "\n".join(voice.message for voice in raised.voices)
+    told = refusal(said, _logged(raised))
     is_host = raised.is_a("MemoryError", "_ArrayMemoryError") or raised.find(_HOST)
-    # What a program says of memory in an exception of its own is no refusal.
-    on_gpu = told.on_gpu and raised.is_a(*SPEAKS_FOR_CUDA)
+    # What a program says of memory in an exception of its own is no refusal. What was
+    # only logged may have been a try that failed, and the training went on.
+    on_gpu = refusal(said).on_gpu and raised.is_a(*SPEAKS_FOR_CUDA)
     if not (is_host or on_gpu or _is_refusal(raised)):
         return None
     if told.on_gpu is None:
         on_gpu = not is_host and _has_gpu(raised)
+    elif _is_refusal(raised):
+        on_gpu = told.on_gpu
     return _gpu(raised, told) if on_gpu else _host(raised, _asked_bytes(raised, told))
 
 
-def _told(raised: Raised) -> Refusal:
-    said = "\n".join(voice.message for voice in raised.voices)
+def _logged(raised: Raised) -> str:
     seen = raised.attempt.last(facts.ProcessEnded)
-    return refusal(said, (seen.output_tail if seen else None) or "")
+    return (seen.output_tail if seen else None) or ""
 
 
 def _is_refusal(raised: Raised) -> bool:
@@ -112,6 +115,8 @@ def _seen(raised: Raised, told: Refusal, fragmented: bool) -> Iterator[Evidence]
             f"{_size(told.used_bytes)} of {_size(told.limit_bytes)} of TensorFlow's "
             "pool were in use."
         )
+    if told.free_bytes is not None:
+        texts.append(f"{_size(told.free_bytes)} were free, as CUDA says.")
     if fragmented and told.largest_bytes:
         texts.append(f"The largest free piece had {_size(told.largest_bytes)}.")
     for text in texts:

@@ -7,29 +7,25 @@ What it means
 How we know
   The driver says so: it reports an error number (XID) as the error happens, counts
   errors of memory that could not be corrected, and answers "GPU is lost" for a card
-  that fell off the bus. Numbers that a program's own mistake can cause (13, 31) count
-  only if the training failed.
+  that fell off the bus. Numbers that a program's own mistake can cause (13, 31, 69,
+  137) count only if the training failed: they may be of another program on the card.
 
 What it is mistaken for
   Errors counted before this training began: those are not held against it. Numbers 43
   and 45 only say that a program was cleaned up after another fault. Number 63 is a
-  repair that worked.
+  repair that worked. Number 92 tells of errors that were all corrected, and is only
+  good to know.
 
 What to do
-  Save what is saved, reset the GPU or restart the machine, and run NVIDIA's
-  diagnostics. A card that does it again should be replaced.
+  What NVIDIA advises for the number: start the training again, reset the GPU, or
+  restart the machine; then run NVIDIA's diagnostics. A card that does it again should
+  be replaced.
 """
 
 from dataclasses import dataclass
 
 from tb_health_plugin.diagnosis.case import Case
-from tb_health_plugin.diagnosis.gpu_faults import (
-    EXPLAINS,
-    OF_A_PROGRAM,
-    OF_THE_CARD,
-    RESTART_IS_ENOUGH,
-    fixes,
-)
+from tb_health_plugin.diagnosis.gpu_faults import EXPLAINS, action_on, fixes
 from tb_health_plugin.diagnosis.gpus import label, measured_gpus, moment, named
 from tb_health_plugin.diagnosis.rule import Rule
 from tb_health_plugin.diagnosis.verdict import (
@@ -39,6 +35,7 @@ from tb_health_plugin.diagnosis.verdict import (
     Severity,
     Verdict,
 )
+from tb_health_plugin.diagnosis.xids import XIDS
 
 _FAILED = ("failed", "died")
 
@@ -62,8 +59,9 @@ def judge(case: Case) -> Verdict | NotMeasured | None:
     return _verdict(case, min(found, key=_order), found)
 
 
-def _order(fault: _Fault) -> tuple[bool, bool, float]:
-    return fault.by_program, fault.severity != "critical", fault.at
+def _order(fault: _Fault) -> tuple[bool, bool, bool, float]:
+    severity = fault.severity
+    return severity == "info", fault.by_program, severity != "critical", fault.at
 
 
 def _faults(case: Case, gpu: int) -> list[_Fault]:
@@ -80,18 +78,29 @@ def _lost(case: Case, gpu: int) -> list[_Fault]:
 
 def _xids(case: Case, gpu: int) -> list[_Fault]:
     found = []
+    failed = case.story.state in _FAILED
     for time, number in zip(*case.series(f"gpu{gpu}_xid"), strict=True):
-        code, at = int(number), float(time)
-        if code in OF_THE_CARD:
-            what = f"{OF_THE_CARD[code]} (XID {code})"
-            found.append(_Fault(gpu, f"xid {code}", what, at))
-        elif code in OF_A_PROGRAM and case.story.state in _FAILED:
-            what = f"{OF_A_PROGRAM[code]} (XID {code})"
-            found.append(
-                _Fault(
-                    gpu, f"xid {code}", what, at, confidence="likely", by_program=True
-                )
+        known = XIDS.get(int(number))
+        if known is None or (known.by_program and not failed):
+            continue
+        # The card tells of every program on it: one that must start again because of
+        # it has failed, and this one did not.
+        severity: Severity = "critical"
+        if known.action == "watch":
+            severity = "info"
+        elif known.action == "restart" and not failed:
+            severity = "warning"
+        found.append(
+            _Fault(
+                gpu,
+                f"xid {int(number)}",
+                f"{known.meaning} (XID {int(number)})",
+                float(time),
+                severity=severity,
+                confidence="likely" if known.by_program else "proven",
+                by_program=known.by_program,
             )
+        )
     return found
 
 
@@ -113,7 +122,8 @@ def _memory(case: Case, gpu: int) -> list[_Fault]:
 
 def _verdict(case: Case, first: _Fault, found: list[_Fault]) -> Verdict:
     chip = "GPU lost" if first.detail in ("lost", "xid 79") else "GPU fault"
-    restart = first.detail in {f"xid {code}" for code in RESTART_IS_ENOUGH}
+    # What is only good to know has not failed.
+    verb = "reports" if first.severity == "info" else "failed"
     evidence = tuple(
         Evidence(
             text=f"{named(case, one.gpu)}: {one.what}.",
@@ -127,17 +137,19 @@ def _verdict(case: Case, first: _Fault, found: list[_Fault]) -> Verdict:
         detail=first.detail,
         severity=first.severity,
         confidence=first.confidence,
-        headline=f"GPU {first.gpu} failed: {first.what}",
+        headline=f"GPU {first.gpu} {verb}: {first.what}",
         because="NVIDIA's driver reported it while the training ran.",
         cause_at=moment(case, first.at),
         stopped_at=case.stopped_at,
         place={"gpu": first.gpu},
         evidence=evidence,
         fixes=fixes(
-            by_program=first.by_program, restart=restart, gpu=label(case, first.gpu)
+            by_program=first.by_program,
+            action=action_on(first.detail),
+            gpu=label(case, first.gpu),
         ),
         chip=chip,
-        explains=EXPLAINS,
+        explains=() if first.severity == "info" else EXPLAINS,
     )
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tb_health_plugin.events import facts
 from tests.diagnosis.exceptions.raising import in_graph, raised
 
 ILLEGAL = (
@@ -27,27 +28,56 @@ def test_a_program_may_have_caused_it():
 
 
 @pytest.mark.parametrize(
-    ("message", "detail", "code"),
+    ("exception", "message", "detail", "fix"),
     [
+        # TensorFlow 2.9 to 2.13.
         (
+            "InternalError",
             "libdevice not found at ./libdevice.10.bc",
             "cuda_libdevice",
-            'pip install "tensorflow[and-cuda]"',
+            "and-cuda",
         ),
-        ("Couldn't invoke ptxas", "cuda_ptxas", 'pip install "tensorflow[and-cuda]"'),
+        # 2.0, 2.6 and 2.20.
+        ("NotFoundError", "./bin/ptxas not found", "cuda_ptxas", "and-cuda"),
+        ("InternalError", "Failed to launch ptxas", "cuda_ptxas", "and-cuda"),
         (
+            "UnavailableError",
+            "No PTX compilation provider is available. Neither ptxas/nvlink nor "
+            "nvjtlink is available.",
+            "cuda_ptxas",
+            "and-cuda",
+        ),
+        (
+            "InternalError",
             "CUDA driver version is insufficient for CUDA runtime version",
             "cuda_versions",
             "nvidia-smi | head -n 4",
         ),
+        # 2.16 and 2.18 to 2.20, on cards that came out later.
+        (
+            "InternalError",
+            "'cuLaunchKernel(function, gridX, gridY, gridZ, blockX, blockY, blockZ, 0, "
+            "reinterpret_cast<CUstream>(stream), params, nullptr)' failed with "
+            "'CUDA_ERROR_INVALID_HANDLE'",
+            "cuda_card",
+            "compute_cap",
+        ),
+        # 2.2 and 2.4.
+        (
+            "InternalError",
+            "CUDA runtime implicit initialization on GPU:0 failed. Status: all "
+            "CUDA-capable devices are busy or unavailable",
+            "cuda_busy",
+            "nvidia-smi -q -d COMPUTE",
+        ),
     ],
 )
-def test_parts_of_cuda_are_missing(message: str, detail: str, code: str):
-    told = raised("InternalError", in_graph(message))
+def test_parts_of_cuda_are_missing(exception: str, message: str, detail: str, fix: str):
+    told = raised(exception, in_graph(message))
 
     assert (told.verdict.id, told.verdict.detail) == ("code_error", detail)
-    assert told.chip == "CUDA incomplete"
-    assert told.verdict.fixes[0].code == code
+    assert fix in told.verdict.fixes[0].code
+    assert len(told.headline) <= 100
 
 
 def test_a_library_that_did_not_start_has_two_usual_causes():
@@ -60,6 +90,22 @@ def test_a_library_that_did_not_start_has_two_usual_causes():
     assert len(told.verdict.fixes) == 2
 
 
+def test_another_cudnn_was_loaded():
+    logged = (
+        "E0000 00:00:1 27 cuda_dnn.cc:463] Loaded runtime CuDNN library: 9.1.0 but "
+        "source was compiled with: 9.3.0.  CuDNN library needs to have matching major "
+        "version and equal or higher minor version.\n"
+    )
+    end = facts.ProcessEnded(wall_time=10.0, step=1_234, output_tail=logged)
+    message = "DNN library initialization failed. Look at the errors above."
+
+    told = raised("FailedPreconditionError", in_graph(message), after=[end])
+
+    assert told.verdict.detail == "cuda_versions"
+    assert told.verdict.confidence == "proven"
+    assert "9.3.0" in told.verdict.fixes[0].title
+
+
 @pytest.mark.parametrize(
     ("exception", "message"),
     [
@@ -70,6 +116,10 @@ def test_a_library_that_did_not_start_has_two_usual_causes():
         ("RuntimeError", "Physical devices cannot be modified after being initialized"),
         ("ResourceExhaustedError", "Received message larger than max (9 vs. 4)"),
         ("InvalidArgumentError", "Cannot assign a device for operation MatMul: GPU:3"),
+        ("InternalError", "cuModuleUnload failed with CUDA_ERROR_DEINITIALIZED"),
+        ("NotFoundError", "/data/ptxas/a.tfrecord; No such file or directory"),
+        ("NotFoundError", "No algorithm named 'adam' is registered"),
+        ("UnavailableError", "the bucket is busy or unavailable"),
     ],
 )
 def test_what_only_names_it(exception: str, message: str):

@@ -111,6 +111,55 @@ def test_a_pool_that_could_not_grow_is_not_in_pieces():
     assert told.verdict.detail == "exhausted"
 
 
+def test_no_algorithm_had_enough():
+    """As TensorFlow 2.8 to 2.12 say it when cuDNN tries its ways."""
+    message = (
+        "No algorithm worked!  Error messages:\n  Profiling failure on CUDNN engine "
+        "1#TC: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 16777216 "
+        "bytes.\n  Profiling failure on CUDNN engine 0: RESOURCE_EXHAUSTED: Out of "
+        "memory while trying to allocate 33554432 bytes."
+    )
+
+    told = raised("NotFoundError", in_graph(message))
+
+    assert told.verdict.id == "gpu_oom"
+    assert "16 MiB more" in " ".join(one.text for one in told.verdict.evidence)
+
+
+# What the asynchronous allocator of XLA logs since 2025.
+ASYNC = """\
+E gpu_cudamallocasync_allocator.cc:361] gpu_async_1 cuMemAllocAsync failed to allocate \
+4294967296 bytes: RESOURCE_EXHAUSTED: : CUDA_ERROR_OUT_OF_MEMORY: out of memory
+ Reported by CUDA: Free memory/Total memory: 1073741824/8589934592
+E gpu_cudamallocasync_allocator.cc:366] Stats: Limit:                               0
+InUse:                      6442450944
+MaxInUse:                   6442450944
+"""
+
+
+def test_an_allocator_without_a_limit():
+    end = facts.ProcessEnded(wall_time=10.0, step=1_234, output_tail=ASYNC)
+    message = "Out of memory while trying to allocate 4.00GiB."
+
+    told = raised("ResourceExhaustedError", in_graph(message), after=[end])
+
+    texts = " ".join(one.text for one in told.verdict.evidence)
+    assert (told.verdict.id, told.verdict.detail) == ("gpu_oom", "exhausted")
+    assert "4.0 GiB more were asked for" in texts
+    assert "1.0 GiB were free, as CUDA says." in texts
+    assert "of 0 MiB" not in texts
+
+
+def test_a_try_that_failed_earlier_is_not_the_cause():
+    end = facts.ProcessEnded(wall_time=10.0, step=1_234, output_tail=ASYNC)
+
+    told = raised("InvalidArgumentError", in_graph("Incompatible shapes"), after=[end])
+    of_numpy = raised("MemoryError", "Unable to allocate 3.00 GiB", after=[end])
+
+    assert told.verdict.id != "gpu_oom"
+    assert of_numpy.verdict.id == "alloc_failure"
+
+
 def test_what_was_free_is_told():
     samples = {
         "wall_time": [1.0, 2.0],
