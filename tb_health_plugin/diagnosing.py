@@ -10,6 +10,7 @@ from tb_health_plugin.diagnosis.as_json import Answer, answer
 from tb_health_plugin.diagnosis.engine import judge
 from tb_health_plugin.diagnosis.plain import tell_plain
 from tb_health_plugin.diagnosis.together import StartStory, judge_start
+from tb_health_plugin.events import facts
 from tb_health_plugin.events.rule_choices import RULES_FILE, BadRules, checked
 from tb_health_plugin.reading.library import Library, Run
 from tb_health_plugin.reading.liveness import life_of
@@ -25,6 +26,7 @@ from tb_health_plugin.reading.scalars import (
 
 # A job that is started again and again: the last few starts show the pattern.
 MOST_EARLIER = 3
+_LOOK_AGAIN_SECONDS = 0.2
 
 
 def diagnose(
@@ -32,6 +34,7 @@ def diagnose(
     run: str | None = None,
     *,
     rules: Mapping[str, Any] | None = None,
+    wait_seconds: float = 0.0,
 ) -> Answer:
     """Says how a run stands or why it stopped.
 
@@ -41,6 +44,8 @@ def diagnose(
         rules: Silences rules or tunes their numbers, as in `{"overfitting": "off",
             "input_bound.warning_share": 0.8}`. Comes after what the run asked for, and
             after `health_rules.json` in the log directory.
+        wait_seconds: How long to wait for the end of a process that was there a moment
+            ago, and is gone: its watcher is about to write how.
 
     Returns:
         The answer that `verdict.schema.json` describes. Of a run that was logged
@@ -56,12 +61,24 @@ def diagnose(
     add_summaries(library)
     try:
         found = recorded_run(library, run)
+        until = time.monotonic() + wait_seconds
+        while _is_end_due(found.history) and time.monotonic() < until:
+            time.sleep(_LOOK_AGAIN_SECONDS)
+            library.refresh()
+            found = recorded_run(library, run)
     except NothingRecorded:
         partial = _from_scalars(library, run)
         if partial is None:
             raise
         return partial
     return answer_for(_with_wishes(found, wanted))
+
+
+def _is_end_due(history: RunHistory) -> bool:
+    latest = history.latest
+    if latest is None or latest.last(facts.ProcessEnded) is not None:
+        return False
+    return life_of(latest, time.time()).end_due
 
 
 def _from_scalars(library: Library, run: str | None) -> Answer | None:

@@ -112,10 +112,16 @@ def test_cells_that_fail_are_interrupted_or_run_again_make_one_run(tmp_path: Pat
 
     said = json.loads(done.stdout.splitlines()[-1])
     assert {name: one["state"] for name, one in said.items()} == {
+        "before": "running",
+        "refused": "failed",
         "raised": "failed",
         "interrupted": "ended_early",
         "run again": "finished",
+        "elsewhere": "finished",
+        "refused later": "failed",
         "all again": "finished",
     }
+    assert "ended with AttributeError" in said["before"]["headline"]
+    assert said["refused"]["headline"].startswith("Types do not fit before")
     assert "ValueError" in said["raised"]["headline"]
     assert {one["attempts"] for one in said.values()} == {1}

@@ -19,6 +19,7 @@ from pathlib import Path
 import tb_health_plugin
 from tb_health_plugin.cli.signal_relay import SignalRelay, die_by
 from tb_health_plugin.cli.stderr_copy import StderrCopy, stderr_copy
+from tb_health_plugin.diagnosis.endings import name_of
 from tb_health_plugin.diagnosis.story import tell
 from tb_health_plugin.events import facts
 from tb_health_plugin.events.attempt import HEALTH_DIRECTORY
@@ -30,8 +31,12 @@ USAGE_ERROR = 2
 # What shells say for "ended by signal n" where no signal can be shown.
 _SIGNAL_STATUS = 128
 
-# The watcher writes within milliseconds; a machine under load gets more time.
-_WRITTEN_WITHIN_SECONDS = 1.0
+# The watcher writes the end within milliseconds, and later on a machine under load.
+# For words on a failure it is worth waiting; a program that went well ends at once.
+_FAILURE_WRITTEN_SECONDS = 10.0
+_SUCCESS_WRITTEN_SECONDS = 1.0
+# It writes every second. One that was silent for so long is stopped or gone.
+_SILENT_SECONDS = 5.0
 _LOOK_AGAIN_SECONDS = 0.02
 # Where the system cannot wait for output and for the end at the same time.
 _LOOK_FOR_END_MILLISECONDS = 50
@@ -103,13 +108,18 @@ def run(program: Sequence[str], *, logdir: str | None, quiet: bool) -> int:
     ended = _wait(pid, copy, relay)
     if copy is not None:
         copy.copy_the_rest()
-    attempt = _recorded_attempt(directory, pid)
+    failed = ended.si_code != os.CLD_EXITED or ended.si_status != 0
+    attempt = _recorded_attempt(
+        directory,
+        pid,
+        _FAILURE_WRITTEN_SECONDS if failed and not quiet else _SUCCESS_WRITTEN_SECONDS,
+    )
     relay.stop()
     os.waitpid(pid, 0)
     if copy is not None and not copy.at_end:
         _copy_for_those_left(copy)
     if attempt is not None and not quiet:
-        _tell_a_bad_end(attempt, shown)
+        _tell_a_bad_end(attempt, shown, ended)
     if ended.si_code == os.CLD_EXITED:
         return ended.si_status
     # The program has left its core already; one of the launcher helps nobody.
@@ -228,21 +238,32 @@ def _copy_for_those_left(copy: StderrCopy) -> None:
         os._exit(0)
 
 
-def _recorded_attempt(logdir: Path, pid: int) -> Attempt | None:
-    """What was recorded, once the watcher has written the end; None if nothing was."""
+def _recorded_attempt(logdir: Path, pid: int, patience: float) -> Attempt | None:
+    """What was recorded, once the watcher has written the end; None if nothing was.
+
+    Args:
+        logdir: The log directory.
+        pid: The process that has ended.
+        patience: For how many seconds to wait for it, if there is hope.
+    """
     directory = next(_attempts_of(logdir, pid), None)
     if directory is None:
         return None
     reader = AttemptReader(directory)
-    deadline = time.monotonic() + _WRITTEN_WITHIN_SECONDS
-    while True:
-        reader.refresh()
-        attempt = reader.attempt
-        by_thread = attempt.start is not None and attempt.start.recorded_by == "thread"
-        written = attempt.last(facts.ProcessEnded) is not None
-        if written or by_thread or time.monotonic() > deadline:
-            return attempt
+    reader.refresh()
+    if time.time() - (reader.attempt.last_seen_at or 0.0) > _SILENT_SECONDS:
+        patience = min(patience, _SUCCESS_WRITTEN_SECONDS)
+    deadline = time.monotonic() + patience
+    while not _is_told(reader.attempt) and time.monotonic() <= deadline:
         time.sleep(_LOOK_AGAIN_SECONDS)
+        reader.refresh()
+    return reader.attempt
+
+
+def _is_told(attempt: Attempt) -> bool:
+    """The end is written, or nobody is there to write it after the program."""
+    by_thread = attempt.start is not None and attempt.start.recorded_by == "thread"
+    return by_thread or attempt.last(facts.ProcessEnded) is not None
 
 
 def _attempts_of(logdir: Path, pid: int) -> Iterator[Path]:
@@ -253,14 +274,27 @@ def _attempts_of(logdir: Path, pid: int) -> Iterator[Path]:
                 yield path
 
 
-def _tell_a_bad_end(attempt: Attempt, logdir: str) -> None:
-    story = tell(attempt, life_of(attempt, time.time()))
-    if story.severity == "info":
+def _tell_a_bad_end(attempt: Attempt, logdir: str, ended: "os.waitid_result") -> None:
+    if _is_told(attempt) or attempt.last(facts.RunEnded) is not None:
+        story = tell(attempt, life_of(attempt, time.time()))
+        if story.severity == "info":
+            return
+        headline = story.headline
+    elif ended.si_code != os.CLD_EXITED or ended.si_status != 0:
+        # What is known for certain; the record has the rest, once it is written.
+        headline = f"The program ended with {_words(ended)}"
+    else:
         return
     with contextlib.suppress(OSError):
         sys.stderr.write(
-            f"\ntb-health: {story.headline}.\n"
+            f"\ntb-health: {headline}.\n"
             f"What led to it: tb-health why {shlex.quote(logdir)}\n"
             f"or, as a page: tensorboard --logdir {shlex.quote(logdir)}\n"
         )
         sys.stderr.flush()
+
+
+def _words(ended: "os.waitid_result") -> str:
+    if ended.si_code == os.CLD_EXITED:
+        return f"status {ended.si_status}"
+    return name_of(ended.si_status)

@@ -21,6 +21,8 @@ from tb_health_plugin.diagnosis.as_json import (
 )
 from tb_health_plugin.events.rule_choices import parsed
 
+# The end of a training is on disk within two seconds of it.
+END_WRITTEN_SECONDS = 3.0
 # More lines of what is not measured than this hide the answer.
 MOST_NOT_MEASURED = 3
 MOST_WORKERS = 6
@@ -65,7 +67,7 @@ def why(logdir: Path, run: str | None, *, as_json: bool, rules: str = "") -> boo
     """
     wanted = parsed(rules)
     with waiting(f"Reading {logdir} ..."):
-        answer = diagnose(logdir, run, rules=wanted)
+        answer = diagnose(logdir, run, rules=wanted, wait_seconds=END_WRITTEN_SECONDS)
     if as_json:
         print_json(answer)
     else:

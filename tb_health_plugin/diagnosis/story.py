@@ -45,6 +45,8 @@ def tell(attempt: Attempt, life: Life) -> Story:
         return _by_hand(attempt)
     if end is None and seen is None and life.alive:
         return _alive(attempt)
+    if end is None and seen is None and life.end_due:
+        return _ending(attempt)
     if attempt.start is None:
         return _from_summaries(attempt, end)
     if has_returned(attempt):
@@ -84,8 +86,24 @@ def _alive(attempt: Attempt) -> Story:
     if has_returned(attempt):
         return returned.tell(attempt, None)
     step = attempt.last_step
+    if not attempt.all(facts.TrainingStarted):
+        for one in reversed(attempt.all(facts.Incident)):
+            # In a notebook the process goes on, and waits for somebody to type.
+            if one.kind == "cell_failed" and one.message:
+                return Story(
+                    state="running",
+                    chip="No training yet",
+                    severity="info",
+                    headline=f"No training yet. {_first_line(one.message)}",
+                )
     words = f"Running, at step {step:,}" if step else "Running, before the first step"
     return Story(state="running", chip="Running", severity="info", headline=words)
+
+
+def _ending(attempt: Attempt) -> Story:
+    """It has ended, and its watcher needs a moment to write how."""
+    words = f"It has just ended {where(attempt)}. How is being written: look again"
+    return Story(state="running", chip="Ending", severity="info", headline=words)
 
 
 def _by_hand(attempt: Attempt) -> Story:

@@ -29,12 +29,14 @@ class Life:
         restarted_after_seconds: How long after the last sign of life its machine
             was started again; None if it was not, or nobody knows.
         watcher_gone: Its watcher has fallen silent as well, on this machine.
+        end_due: It was not found, and its watcher may be about to write its end.
     """
 
     alive: bool
     because: str
     restarted_after_seconds: float | None = None
     watcher_gone: bool = False
+    end_due: bool = False
 
 
 def life_of(attempt: Attempt, now: float, *, root: Path = Path("/")) -> Life:
@@ -46,9 +48,12 @@ def life_of(attempt: Attempt, now: float, *, root: Path = Path("/")) -> Life:
         watched = start.recorded_by == "watcher"
         patience = max(STILL_WRITING_SECONDS, SILENT_PERIODS * attempt.period_seconds)
         writes = watched and silent <= patience
-        if not alive and writes and not _is_zombie(start, root):
+        if not alive and writes and _is_zombie(start, root):
+            because = f"Process {start.pid} has ended; how is being written."
+            return Life(alive=False, because=because, end_due=True)
+        if not alive and writes:
             because = "Its watcher still writes, and saw no end."
-            return Life(alive=True, because=because)
+            return Life(alive=True, because=because, end_due=True)
         verb = "is running" if alive else "is gone"
         because = f"Process {start.pid} {verb}."
         return Life(alive=alive, because=because, watcher_gone=watched and not alive)

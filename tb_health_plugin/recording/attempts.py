@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from tb_health_plugin.events import facts
 from tb_health_plugin.events.attempt import new_attempt_directory
 from tb_health_plugin.events.rule_choices import checked
+from tb_health_plugin.recording import failed_cell
 from tb_health_plugin.recording.guard import Guard
 from tb_health_plugin.recording.log_tail import LogTail
 from tb_health_plugin.recording.notebook_cells import on_failed_cell
@@ -139,9 +140,30 @@ class Attempt:
         if os.getpid() != self.pid:
             return
         end = end_by_exception(type(error), error, error.__traceback__)
+        told = self.under_way or (
+            self.left_by is not None and self.left_by.is_what(end)
+        )
         for training in list(self.open):
             with self.guard.protect("the end of a training"):
                 training.cell_failed(end)
+        if not told:
+            with self.guard.protect("cells of a notebook"):
+                self._failed_outside(end, error)
+
+    def _failed_outside(self, end: ProcessEnd, error: BaseException) -> None:
+        """A cell failed while no training was under way."""
+        step = self.recorder.progress.step
+
+        def is_ours(callback: Any) -> bool:
+            records_into = getattr(callback, "records_into", None)
+            return callable(records_into) and bool(records_into(self))
+
+        if failed_cell.passed_fit(error.__traceback__, is_ours):
+            number, self.trainings = self.trainings, self.trainings + 1
+            for fact in failed_cell.refused_fit(end, training=number, step=step):
+                self.recorder.record(fact)
+        elif not self.trainings:
+            self.recorder.record(failed_cell.before_training(end, step=step))
 
     def _ended(self, end: ProcessEnd) -> None:
         under_way = self.under_way

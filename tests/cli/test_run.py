@@ -2,7 +2,10 @@
 
 import os
 import signal
+import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,8 @@ import pytest
 from tb_health_plugin.cli import run, signal_relay, stderr_copy
 from tb_health_plugin.cli.main import USAGE_ERROR, main
 from tb_health_plugin.events import facts
+from tb_health_plugin.events.attempt import FileName
+from tb_health_plugin.events.event_file import EventFile
 from tb_health_plugin.reading.attempt_reader import AttemptReader
 
 
@@ -101,10 +106,10 @@ def test_the_attempt_is_found_by_its_process(tmp_path: Path):
 class TestTheLastParagraph:
     START = facts.RunStarted(wall_time=1.0, pid=1)
 
-    def told(self, write_attempt, capsys, *more: facts.Fact) -> str:
+    def told(self, write_attempt, capsys, *more: facts.Fact, code: str = "") -> str:
         reader = AttemptReader(write_attempt(told=[self.START, *more]))
         reader.refresh()
-        run._tell_a_bad_end(reader.attempt, "my logs")
+        run._tell_a_bad_end(reader.attempt, "my logs", ended_by(code))
         return capsys.readouterr().err
 
     def test_a_bad_end_is_said(self, write_attempt, capsys):
@@ -122,6 +127,77 @@ class TestTheLastParagraph:
         end = facts.RunEnded(wall_time=2.0, reason="finished")
 
         assert self.told(write_attempt, capsys, end) == ""
+
+    @pytest.mark.parametrize(
+        ("code", "words"),
+        [
+            ("sys.exit(3)", "The program ended with status 3."),
+            ("os.kill(os.getpid(), 9)", "The program ended with SIGKILL."),
+        ],
+    )
+    def test_an_end_that_is_not_written_is_told_as_far_as_it_is_known(
+        self, write_attempt, capsys, code: str, words: str
+    ):
+        said = self.told(write_attempt, capsys, code=code)
+
+        assert said.startswith(f"\ntb-health: {words}\nWhat led to it: tb-health why")
+
+    def test_a_program_that_went_well_needs_no_words(self, write_attempt, capsys):
+        assert self.told(write_attempt, capsys) == ""
+
+
+def ended_by(code: str) -> "os.waitid_result":
+    """How a program with this code ends."""
+    child = subprocess.Popen([sys.executable, "-c", f"import os, sys\n{code}"])
+    ended = os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    child.wait()
+    assert ended is not None
+    return ended
+
+
+class TestWaitingForTheEnd:
+    @pytest.fixture
+    def directory(self, tmp_path: Path) -> Path:
+        directory = tmp_path / "plugins/health/20260101-000000-host-12-abcdef"
+        directory.mkdir(parents=True)
+        return directory
+
+    def records(self, directory: Path, *, seen: float, **start) -> EventFile:
+        file = EventFile(directory / str(FileName("records", 0)), now=seen)
+        file.append_fact(facts.RunStarted(wall_time=seen, pid=12, **start))
+        return file
+
+    def test_a_late_one_is_waited_for(self, directory: Path, tmp_path: Path):
+        file = self.records(directory, seen=time.time(), recorded_by="watcher")
+        end = facts.ProcessEnded(wall_time=time.time(), signal=9)
+        late = threading.Timer(0.2, file.append_fact, [end])
+        late.start()
+
+        attempt = run._recorded_attempt(tmp_path, 12, patience=60.0)
+
+        late.join()
+        file.close()
+        assert attempt is not None
+        assert attempt.last(facts.ProcessEnded) == end
+
+    def test_nobody_waits_long_for_a_watcher_that_fell_silent(
+        self, directory: Path, tmp_path: Path, monkeypatch
+    ):
+        monkeypatch.setattr(run, "_SUCCESS_WRITTEN_SECONDS", 0.0)
+        self.records(directory, seen=time.time() - 60, recorded_by="watcher").close()
+
+        # For an hour, if it did.
+        attempt = run._recorded_attempt(tmp_path, 12, patience=3_600.0)
+
+        assert attempt is not None
+        assert attempt.last(facts.ProcessEnded) is None
+
+    def test_without_a_watcher_there_is_nothing_to_wait_for(
+        self, directory: Path, tmp_path: Path
+    ):
+        self.records(directory, seen=time.time(), recorded_by="thread").close()
+
+        assert run._recorded_attempt(tmp_path, 12, patience=3_600.0) is not None
 
 
 class TestTheTailOfStandardError:

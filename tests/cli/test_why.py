@@ -2,6 +2,11 @@
 
 import dataclasses
 import json
+import os
+import subprocess
+import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -9,6 +14,9 @@ import pytest
 from tb_health_plugin.cli.main import HEALTHY, PROBLEM_FOUND, USAGE_ERROR, main
 from tb_health_plugin.diagnosis.rules import all_rules
 from tb_health_plugin.events import facts
+from tb_health_plugin.events.attempt import FileName
+from tb_health_plugin.events.event_file import EventFile
+from tb_health_plugin.recording import this_process
 from tests.conftest import worker_settings
 
 START = facts.RunStarted(
@@ -36,6 +44,37 @@ def test_a_run_that_was_killed(logs: Path, write_attempt, capsys, monkeypatch):
     assert "\nNot measured\n" in said
     assert "  - GPU memory: there is no GPU" in said
     assert all(len(line) <= 80 for line in said.splitlines())
+
+
+def test_an_end_that_is_about_to_be_written_is_waited_for(
+    logs: Path, write_attempt, capsys
+):
+    child = subprocess.Popen([sys.executable, "-c", ""], stdin=subprocess.DEVNULL)
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    now = time.time()
+    start = dataclasses.replace(
+        START,
+        wall_time=now,
+        pid=child.pid,
+        recorded_by="watcher",
+        boot_id=this_process.boot_id(),
+        process_start_ticks=this_process.start_ticks(child.pid),
+    )
+    directory = write_attempt("dead", told=[start])
+    end = dataclasses.replace(KILLED, wall_time=now)
+
+    def write_the_end() -> None:
+        records = EventFile(directory / str(FileName("records", 1)), now=now)
+        records.append_fact(end)
+        records.close()
+
+    late = threading.Timer(0.3, write_the_end)
+    late.start()
+    main(["why", str(logs)])
+    late.join()
+    child.wait()
+
+    assert "Killed from outside (SIGKILL)" in capsys.readouterr().out
 
 
 def test_a_healthy_run(logs: Path, write_attempt, capsys):

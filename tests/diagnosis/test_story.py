@@ -51,6 +51,25 @@ class TestRunning:
     def test_before_the_first_step(self):
         assert story(START, life=ALIVE).headline == "Running, before the first step"
 
+    def test_a_cell_that_failed_before_a_training(self):
+        failed = facts.Incident(
+            wall_time=1.5, kind="cell_failed", message="A cell ended with NameError: x"
+        )
+
+        told = story(START, failed, life=ALIVE)
+
+        assert (told.state, told.severity) == ("running", "info")
+        assert told.headline == "No training yet. A cell ended with NameError: x"
+        assert story(START, failed, BEGUN, STEP_7, life=ALIVE).chip == "Running"
+
+    def test_an_end_that_is_being_written(self):
+        due = Life(alive=False, because="It has ended.", end_due=True)
+
+        told = story(START, BEGUN, STEP_7, life=due)
+
+        assert (told.chip, told.severity, told.verdict) == ("Ending", "info", None)
+        assert "look again" in told.headline
+
     def test_a_notebook_whose_training_is_done_is_not_running(self):
         assert story(START, BEGUN, returned(), life=ALIVE).state == "finished"
 

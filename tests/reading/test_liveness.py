@@ -84,17 +84,33 @@ class TestAProcessThatIsNotFound:
         return life_of(attempt, 1_000.0 + silent)
 
     def test_its_watcher_still_writes(self):
-        assert self.life(silent=5.0).alive
+        life = self.life(silent=5.0)
+
+        assert (life.alive, life.end_due) == (True, True)
 
     def test_its_watcher_is_silent_too(self):
         life = self.life(silent=11.0)
 
         assert (life.alive, life.watcher_gone) == (False, True)
+        assert not life.end_due
 
     def test_it_was_its_own_writer(self):
         life = self.life(silent=5.0, recorded_by="thread")
 
         assert (life.alive, life.watcher_gone) == (False, False)
+
+
+def test_how_one_ended_that_is_not_reaped_yet_is_being_written():
+    child = subprocess.Popen([sys.executable, "-c", ""], stdin=subprocess.DEVNULL)
+    attempt = seen_at(1_000.0)
+    attempt.add(started(child.pid, recorded_by="watcher"))
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+
+    soon, late = life_of(attempt, 1_001.0), life_of(attempt, 1_011.0)
+
+    child.wait()
+    assert (soon.alive, soon.end_due, soon.watcher_gone) == (False, True, False)
+    assert (late.alive, late.end_due, late.watcher_gone) == (False, False, True)
 
 
 class TestAMachineThatWasStartedAgain:
