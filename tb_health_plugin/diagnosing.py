@@ -10,6 +10,7 @@ from tb_health_plugin.diagnosis.as_json import Answer, answer
 from tb_health_plugin.diagnosis.engine import judge
 from tb_health_plugin.diagnosis.plain import tell_plain
 from tb_health_plugin.diagnosis.together import StartStory, judge_start
+from tb_health_plugin.diagnosis.verdict import Story
 from tb_health_plugin.events import facts
 from tb_health_plugin.events.rule_choices import RULES_FILE, BadRules, checked
 from tb_health_plugin.reading.library import Library, Run
@@ -57,7 +58,17 @@ def diagnose(
         BadRules: There is no such rule or number; a `ValueError`.
     """
     wanted = checked(rules or {})
-    library = open_library(logdir)
+    return answer_in(open_library(logdir), run, wanted, wait_seconds=wait_seconds)
+
+
+def answer_in(
+    library: Library,
+    run: str | None,
+    rules: Mapping[str, str],
+    *,
+    wait_seconds: float = 0.0,
+) -> Answer:
+    """The same for a log directory that has been read."""
     add_summaries(library)
     try:
         found = recorded_run(library, run)
@@ -67,11 +78,11 @@ def diagnose(
             library.refresh()
             found = recorded_run(library, run)
     except NothingRecorded:
-        partial = _from_scalars(library, run)
-        if partial is None:
+        plain = _from_scalars(library, run)
+        if plain is None:
             raise
-        return partial
-    return answer_for(_with_wishes(found, wanted))
+        return {**answer(*plain), "partial": True}
+    return answer_for(_with_wishes(found, rules))
 
 
 def _is_end_due(history: RunHistory) -> bool:
@@ -81,18 +92,30 @@ def _is_end_due(history: RunHistory) -> bool:
     return life_of(latest, time.time()).end_due
 
 
-def _from_scalars(library: Library, run: str | None) -> Answer | None:
+def latest_story(library: Library, run: str | None) -> tuple[RunHistory, Story]:
+    """A run, and what is said of its latest start; see `diagnose`."""
+    try:
+        found = recorded_run(library, run)
+    except NothingRecorded:
+        plain = _from_scalars(library, run)
+        if plain is None:
+            raise
+        return plain
+    history, told = judge_latest(_with_wishes(found, {}))
+    return history, told.story
+
+
+def _from_scalars(library: Library, run: str | None) -> tuple[RunHistory, Story] | None:
+    """The run as its scalars tell it, if there are any."""
     plain = plain_runs(library)
     if run is not None:
-        plain = {name: places for name, places in plain.items() if name == run}
+        found = library.run(run)
+        plain = {n: places for n, places in plain.items() if found and n == found.name}
     if not plain:
         return None
     name = max(plain, key=lambda name: newest(plain[name]))
     scalars = read_scalars(name, plain[name])
-    if scalars.last is None:
-        return None
-    history, story = tell_plain(scalars)
-    return {**answer(history, story), "partial": True}
+    return tell_plain(scalars) if scalars.last is not None else None
 
 
 def find_run(

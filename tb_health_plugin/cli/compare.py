@@ -2,6 +2,7 @@
 
 import argparse
 import math
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,10 +25,16 @@ class NothingToCompare(LookupError):
 
 def add_parser(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
-        "compare", help="where a run parts from a healthy one, or from any other"
+        "compare",
+        help="where a run parts from a healthy one, or from any other",
+        usage="tb-health compare (LOGDIR A [B] | A B) [options]",
     )
-    parser.add_argument("logdir", type=Path, help="the directory TensorBoard reads")
-    parser.add_argument("a", metavar="A", help="name of the run under question")
+    parser.add_argument(
+        "logdir", type=Path, help="the directory TensorBoard reads, or that of run A"
+    )
+    parser.add_argument(
+        "a", metavar="A", help="name of the run under question, or directory of run B"
+    )
     parser.add_argument(
         "b",
         metavar="B",
@@ -48,10 +55,34 @@ def add_parser(commands: Any) -> None:
 
 
 def _call(options: argparse.Namespace) -> int:
-    differ = compare(
-        options.logdir, options.a, options.b, options.align, as_json=options.json
-    )
-    return int(differ)
+    logdir, a, b = named(options.logdir, options.a, options.b)
+    return int(compare(logdir, a, b, options.align, as_json=options.json))
+
+
+def named(logdir: Path, a: str, b: str | None) -> tuple[Path, str, str | None]:
+    """A log directory and two names in it, also where directories were given."""
+    inside, other = _whole(logdir), _whole(a)
+    if b is None and other.is_dir() and not other.is_relative_to(inside):
+        above = Path(os.path.commonpath([inside, other]))
+        return above, _relative(inside, above), _relative(other, above)
+    return logdir, _name_in(inside, a), _name_in(inside, b) if b else None
+
+
+def _name_in(logdir: Path, given: str) -> str:
+    """The name of a run, of which the directory may have been given."""
+    path = _whole(given)
+    if not (logdir / given).is_dir() and path.is_dir() and path.is_relative_to(logdir):
+        return _relative(path, logdir)
+    return given
+
+
+def _whole(path: Path | str) -> Path:
+    # Links stay as they are: a run is called by the name of its link.
+    return Path(os.path.abspath(path))
+
+
+def _relative(path: Path, above: Path) -> str:
+    return path.relative_to(above).as_posix()
 
 
 def compare(logdir: Path, a: str, b: str | None, align: str, *, as_json: bool) -> bool:
@@ -62,8 +93,8 @@ def compare(logdir: Path, a: str, b: str | None, align: str, *, as_json: bool) -
         RequestError: There is no such run in it.
         NothingToCompare: There is no healthy run to compare with.
     """
-    with waiting(f"Comparing runs of {logdir} ..."):
-        view = View(open_library(logdir))
+    with waiting(f"Reading {logdir}") as tick:
+        view = View(open_library(logdir, tick))
         view.refresh()
         answer = compare_runs(view, a, b, align)
     if answer["clocks"] is None:

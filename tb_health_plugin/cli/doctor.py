@@ -17,6 +17,7 @@ from rich.text import Text
 
 from tb_health_plugin import __version__
 from tb_health_plugin.cli.printing import console, print_json
+from tb_health_plugin.cli.waiting import waiting
 from tb_health_plugin.collectors import available_collectors
 from tb_health_plugin.collectors.collector import Watched
 from tb_health_plugin.events.tags import PLUGIN_NAME
@@ -61,7 +62,8 @@ def add_parser(commands: Any) -> None:
 
 
 def _call(options: argparse.Namespace) -> int:
-    checks = list(examine(options.logdir))
+    with waiting("Looking at this machine"):
+        checks = list(examine(options.logdir))
     if options.json:
         print_json([asdict(check) for check in checks])
     else:

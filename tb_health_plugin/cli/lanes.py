@@ -24,15 +24,23 @@ def draw_lanes(history: RunHistory, console: Console) -> Iterator[Text]:
     width = max(_NARROWEST, console.width - _TITLE - _RANGE - 2)
     for drawn in drawn_lanes(history).values():
         for column, values in _series(drawn, width):
-            several = len(drawn.columns) > 1
-            title = drawn.lane.series[column] if several else drawn.lane.title
+            title = _title(drawn, column)[: _TITLE - 1]
             yield Text.assemble(
-                (f"{title[: _TITLE - 1]:{_TITLE}}", "dim"),
+                (f"{title:{_TITLE}}", "dim"),
                 (f"{sparkline(values, plain=plain):{width}}", "cyan"),
                 f"  {_range(values, drawn.lane.unit)}",
                 no_wrap=True,
                 overflow="ellipsis",
             )
+
+
+def _title(drawn: DrawnLane, column: str) -> str:
+    """Of the lane, with the name of the series if there are several; or that alone."""
+    lane, series = drawn.lane.title, drawn.lane.series[column]
+    if len(drawn.columns) == 1:
+        return lane
+    both = f"{lane}: {series}"
+    return both if len(both) < _TITLE else series
 
 
 def _series(drawn: DrawnLane, buckets: int) -> Iterator[tuple[str, list[float | None]]]:

@@ -8,10 +8,20 @@ from rich.text import Text
 
 from tb_health_plugin.cli.printing import STYLES, console, print_json
 from tb_health_plugin.cli.waiting import waiting
+from tb_health_plugin.diagnosis.verdict import Story
+from tb_health_plugin.reading.library import Library, Tick
 from tb_health_plugin.reading.opening import NothingRecorded, open_library, why_nothing
-from tb_health_plugin.reading.scalars import add_summaries
+from tb_health_plugin.reading.scalars import (
+    Scalars,
+    add_summaries,
+    plain_runs,
+    read_scalars,
+)
 from tb_health_plugin.server.answers import run_row
 from tb_health_plugin.server.view import ToldRun, View
+
+# Reading event files takes long; of more runs than this only the names are listed.
+MOST_PLAIN = 200
 
 
 def add_parser(commands: Any) -> None:
@@ -32,30 +42,47 @@ def add_parser(commands: Any) -> None:
 
 
 def _call(options: argparse.Namespace) -> int:
-    with waiting(f"Reading {options.logdir} ..."):
-        library = open_library(options.logdir)
-        add_summaries(library)
+    with waiting(f"Reading {options.logdir}") as tick:
+        library = open_library(options.logdir, tick)
         if not library.runs():
             raise NothingRecorded(why_nothing(library))
+        add_summaries(library)
         view = View(library)
+        view.add_plain(_scalars(library, tick))
         view.tell_all()
     told = view.runs()
     if options.json:
         print_json([run_row(one) for one in told])
     else:
         _print(told)
-    bad = any(one.story and one.story.severity != "info" for one in told)
-    return int(bad)
+    stories = [one.story or (one.partial and one.partial.story) for one in told]
+    return int(any(story and story.severity != "info" for story in stories))
+
+
+def _scalars(library: Library, tick: Tick) -> dict[str, Scalars]:
+    """What runs without health data left, as far as it is worth the wait."""
+    plain = list(plain_runs(library).items())[:MOST_PLAIN]
+    found = {}
+    for done, (name, places) in enumerate(plain, start=1):
+        found[name] = read_scalars(name, places)
+        tick(done, len(plain))
+    return found
 
 
 def _print(told: list[ToldRun]) -> None:
     # A line is a run, for grep and for the eye: it is never broken.
     printed = console(widest=None)
     for one in told:
-        story = one.story
+        story, row = one.story, run_row(one)
         line = Text(f"{one.run.name}: ")
-        if story is None:
-            line.append("Not monitored", "dim")
-        else:
+        if story is not None:
             line.append(story.headline, STYLES[story.severity])
+        elif one.partial is not None:
+            line.append(row["headline"], _style(one.partial.story))
+        else:
+            line.append(row["chip"], "dim")
         printed.print(line, soft_wrap=True)
+
+
+def _style(partial: Story) -> str:
+    return "dim" if partial.severity == "info" else STYLES[partial.severity]

@@ -25,6 +25,8 @@ from tb_health_plugin.reading.opening import CannotRead, NothingRecorded
 from tb_health_plugin.server.errors import RequestError
 
 HEALTHY, PROBLEM_FOUND, USAGE_ERROR = 0, 1, 2
+# As shells count a Ctrl-C.
+INTERRUPTED = 130
 
 # In the order of the help. Each module adds its parser and names what it calls.
 COMMANDS = (
@@ -74,11 +76,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except _MISTAKES as error:
         sys.stderr.write(f"tb-health: {error}\n")
         return USAGE_ERROR
+    except KeyboardInterrupt:
+        return INTERRUPTED
     except BrokenPipeError:
         # Whoever read us has seen enough, as in `tb-health list | head`. Python would
         # complain once more when it flushes at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return HEALTHY
+    except OSError as error:
+        # A disk that fails, a file that vanished: nothing that a traceback explains.
+        about = f"{error.filename}: " if error.filename else ""
+        sys.stderr.write(f"tb-health: {about}{error.strerror or error}\n")
+        return USAGE_ERROR
 
 
 def parser() -> argparse.ArgumentParser:

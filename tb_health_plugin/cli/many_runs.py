@@ -1,7 +1,7 @@
 """Judges all runs of log directories, on all cores."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +9,7 @@ from pathlib import Path
 from tb_health_plugin.diagnosing import judge_latest
 from tb_health_plugin.diagnosis.as_json import Answer, answer
 from tb_health_plugin.reading.attempt_reader import AttemptReader
+from tb_health_plugin.reading.library import Tick
 from tb_health_plugin.reading.log_directory import FoundRun, Root, find_runs
 from tb_health_plugin.reading.rule_files import read_wishes
 from tb_health_plugin.reading.run_history import RunHistory
@@ -39,7 +40,7 @@ class Judged:
 
 
 def judge_all(
-    logdirs: Iterable[Path], tick: Callable[[int, int], None] = lambda done, of: None
+    logdirs: Iterable[Path], tick: Tick = lambda done, of: None
 ) -> list[Judged]:
     """Every run with health data, in the order of directories and names.
 

@@ -2,16 +2,14 @@
 
 import argparse
 import shutil
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.progress import track
-
 from tb_health_plugin.cli.printing import console
+from tb_health_plugin.cli.waiting import waiting
 from tb_health_plugin.diagnosis.quantities import size
 from tb_health_plugin.reading.attempt_reader import AttemptReader
 from tb_health_plugin.reading.liveness import life_of
@@ -59,7 +57,8 @@ def _call(options: argparse.Namespace) -> int:
     if not options.older_than > 0:
         raise Refused("--older-than must be a number of days above 0")
     check_directory(options.logdir)
-    old = list(find_old(options.logdir, options.older_than, time.time()))
+    with waiting(f"Reading {options.logdir}"):
+        old = list(find_old(options.logdir, options.older_than, time.time()))
     printed = console(widest=None)
     for one in old:
         printed.print(f"{one.run}: {size(one.bytes)}, {one.days:.0f} days old")
@@ -67,9 +66,10 @@ def _call(options: argparse.Namespace) -> int:
     if not old:
         printed.print(f"Nothing is older than {options.older_than:g} days.")
     elif options.yes:
-        shown = track(old, "Removing", console=printed, disable=not _is_slow(old))
-        for one in shown:
-            shutil.rmtree(one.directory)
+        with waiting("Removing") as tick:
+            for done, one in enumerate(old, start=1):
+                shutil.rmtree(one.directory)
+                tick(done, len(old))
         printed.print(f"Removed {len(old):,} recordings, {total}.")
     else:
         printed.print(f"{len(old):,} recordings, {total}. Remove them with --yes.")
@@ -95,7 +95,3 @@ def _lives(directory: Path, now: float) -> bool:
     reader = AttemptReader(directory)
     reader.refresh()
     return life_of(reader.attempt, now).alive
-
-
-def _is_slow(old: list[Old]) -> bool:
-    return len(old) > 1_000 and sys.stdout.isatty()

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tb_health_plugin.cli.arguments import add_run
+from tb_health_plugin.cli.waiting import waiting
 from tb_health_plugin.cli.why import add_rules_option
 from tb_health_plugin.diagnosing import find_run
 from tb_health_plugin.diagnosis.replay import FirstKnown, replay
@@ -36,10 +37,12 @@ def show_replay(logdir: Path, run: str | None, *, rules: str = "") -> None:
         NothingRecorded: There is no such run in it.
         BadRules: There is no such rule or number.
     """
-    history = find_run(logdir, run, rules=parsed(rules))
-    attempt = history.latest
-    assert attempt is not None
-    known = replay(attempt, life_of(attempt, time.time()), reader=history.rules)
+    wanted = parsed(rules)
+    with waiting(f"Replaying {logdir}"):
+        history = find_run(logdir, run, rules=wanted)
+        attempt = history.latest
+        assert attempt is not None
+        known = replay(attempt, life_of(attempt, time.time()), reader=history.rules)
     for one in known:
         sys.stdout.write(f"{_lead(one)}: {one.finding.headline} ({one.finding.id})\n")
     if not known:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
@@ -19,6 +18,7 @@ from tb_health_plugin.cli.many_runs import Judged, judge_all
 from tb_health_plugin.cli.markdown import markdown
 from tb_health_plugin.cli.overview import is_problem, lost_hours, overview
 from tb_health_plugin.cli.printing import STYLES, console
+from tb_health_plugin.cli.waiting import waiting
 from tb_health_plugin.diagnosis.quantities import duration
 from tb_health_plugin.reading.opening import (
     NothingRecorded,
@@ -88,15 +88,7 @@ def _call(options: argparse.Namespace) -> int:
 
 
 def _judge(logdirs: Sequence[Path], names: Sequence[str] | None) -> list[Judged]:
-    shown = Console(stderr=True)
-    with Progress(
-        console=shown, transient=True, disable=not shown.is_terminal
-    ) as progress:
-        task = progress.add_task("Judging runs", total=None)
-
-        def tick(done: int, of: int) -> None:
-            progress.update(task, completed=done, total=of)
-
+    with waiting("Judging runs") as tick:
         judged = judge_all(logdirs, tick)
     if names:
         judged = [one for one in judged if one.answer["run"] in names]
@@ -120,7 +112,8 @@ def _html(logdirs: Sequence[Path], judged: Sequence[Judged]) -> str:
             f"A page has room for {MOST_RUNS} runs, and there are {len(runs):,}: "
             "choose some with --run, or write .csv, .json or .md"
         )
-    return report_html(logdirs[0], runs)
+    with waiting("Writing the page"):
+        return report_html(logdirs[0], runs)
 
 
 def _write(file: Path, text: str) -> None:

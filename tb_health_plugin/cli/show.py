@@ -10,9 +10,10 @@ from tb_health_plugin.cli.arguments import add_run
 from tb_health_plugin.cli.lanes import draw_lanes
 from tb_health_plugin.cli.printing import STYLES, console, section
 from tb_health_plugin.cli.waiting import waiting
-from tb_health_plugin.diagnosing import find_run, judge_latest
+from tb_health_plugin.diagnosing import latest_story
 from tb_health_plugin.diagnosis.quantities import duration
 from tb_health_plugin.diagnosis.verdict import Story
+from tb_health_plugin.reading.opening import open_library
 from tb_health_plugin.reading.run_history import Attempt, RunHistory
 from tb_health_plugin.server.incidents import incidents
 
@@ -29,10 +30,11 @@ def add_parser(commands: Any) -> None:
 
 
 def _call(options: argparse.Namespace) -> int:
-    with waiting(f"Reading {options.logdir} ..."):
-        history, told = judge_latest(find_run(options.logdir, options.run))
-    show(history, told.story, console())
-    return int(told.story.severity != "info")
+    with waiting(f"Reading {options.logdir}") as tick:
+        library = open_library(options.logdir, tick)
+        history, story = latest_story(library, options.run)
+    show(history, story, console())
+    return int(story.severity != "info")
 
 
 def show(history: RunHistory, story: Story, console: Console) -> None:

@@ -14,6 +14,7 @@ from tb_health_plugin.cli.arguments import add_run
 from tb_health_plugin.cli.lanes import draw_lanes
 from tb_health_plugin.cli.printing import console
 from tb_health_plugin.cli.show import head
+from tb_health_plugin.cli.waiting import waiting
 from tb_health_plugin.cli.why import show as show_answer
 from tb_health_plugin.diagnosing import judge_latest
 from tb_health_plugin.diagnosis.as_json import answer
@@ -67,8 +68,10 @@ def watch(
         BecameShorter: A file of the record was cut meanwhile.
     """
     said = ""
+    with waiting(f"Reading {logdir}") as tick:
+        library = open_library(logdir, tick)
     with Live(console=console, auto_refresh=False, transient=True) as live:
-        for history, told in _looks(open_library(logdir), run):
+        for history, told in _looks(library, run):
             if console.is_terminal:
                 lanes = list(draw_lanes(history, console))
                 live.update(Group(*head(history, told.story), *lanes), refresh=True)

@@ -11,7 +11,7 @@ from rich.text import Text
 from tb_health_plugin.cli.arguments import add_run
 from tb_health_plugin.cli.printing import STYLES, WIDEST, console, print_json, section
 from tb_health_plugin.cli.waiting import waiting
-from tb_health_plugin.diagnosing import diagnose
+from tb_health_plugin.diagnosing import answer_in
 from tb_health_plugin.diagnosis.as_json import (
     Answer,
     SilencedPayload,
@@ -20,6 +20,7 @@ from tb_health_plugin.diagnosis.as_json import (
     WorkersPayload,
 )
 from tb_health_plugin.events.rule_choices import parsed
+from tb_health_plugin.reading.opening import open_library
 
 # The end of a training is on disk within two seconds of it.
 END_WRITTEN_SECONDS = 3.0
@@ -66,8 +67,9 @@ def why(logdir: Path, run: str | None, *, as_json: bool, rules: str = "") -> boo
         BadRules: There is no such rule or number.
     """
     wanted = parsed(rules)
-    with waiting(f"Reading {logdir} ..."):
-        answer = diagnose(logdir, run, rules=wanted, wait_seconds=END_WRITTEN_SECONDS)
+    with waiting(f"Reading {logdir}") as tick:
+        library = open_library(logdir, tick)
+        answer = answer_in(library, run, wanted, wait_seconds=END_WRITTEN_SECONDS)
     if as_json:
         print_json(answer)
     else:

@@ -4,12 +4,13 @@ import math
 import posixpath
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tb_health_plugin.reading.attempt_reader import AttemptReader, Problem
 from tb_health_plugin.reading.log_directory import FoundRun, Root, find_runs
+from tb_health_plugin.reading.parts import wholes
 from tb_health_plugin.reading.rule_files import Wishes, read_wishes
 from tb_health_plugin.reading.run_history import Attempt, RunHistory
 from tb_health_plugin.reading.workers import joined
@@ -17,6 +18,9 @@ from tb_health_plugin.reading.workers import joined
 # While a log directory is read for the first time, what is there so far is shown so
 # often.
 SHOWN_EACH_SECONDS = 0.5
+
+# Told how many are done, and of how many.
+Tick = Callable[[int, int], None]
 
 
 @dataclass(slots=True)
@@ -60,7 +64,7 @@ class Library:
         self._summaries: Mapping[str, Attempt] = {}
         self._lock = threading.Lock()
         self._runs: dict[str, Run] = {}
-        # Runs that only hold other workers of another run, by name.
+        # Runs that only hold other workers or parts of another run, by name.
         self._joined: Mapping[str, str] = {}
         self._made: dict[str, tuple[object, Run]] = {}
         self._published_at = -math.inf
@@ -77,14 +81,19 @@ class Library:
         with self._lock:
             return self._runs.get(self._joined.get(name, name))
 
-    def refresh(self) -> None:
-        """Looks for new runs and new data. Rows appear as they are read."""
+    def refresh(self, tick: Tick = lambda done, of: None) -> None:
+        """Looks for new runs and new data. Rows appear as they are read.
+
+        Args:
+            tick: Called with how many runs were read, and of how many.
+        """
         found = [run for root in self._local_roots() for run in find_runs(root)]
         self.found, self.read = len(found), 0
         names = {run.name for run in found}
         for run in found:
             changed = self._follow(run)
             self.read += 1
+            tick(self.read, self.found)
             if changed and not self.complete and self._shown_long_ago():
                 self._publish()
         for name in set(self._followed) - names:
@@ -129,8 +138,9 @@ class Library:
         }
         theirs = {n for n, f in self._followed.items() if f.has_events}
         theirs |= set(map(_normal, self._provider_runs))
+        parts = wholes({n for n in theirs if _owner(n, monitored) is None})
         for name in sorted(theirs):
-            owner = _owner(name, monitored) or name
+            owner = _owner(name, monitored) or parts.get(name, name)
             names.setdefault(joined.get(owner, owner), []).append(name)
         others: dict[str, list[str]] = {name: [name] for name in names}
         for name, owner in joined.items():
@@ -142,7 +152,7 @@ class Library:
             if _fingerprint(runs) != _fingerprint(self._runs):
                 self.version += 1
             self._runs = runs
-            self._joined = joined
+            self._joined = {**parts, **joined}
         self._published_at = time.monotonic()
 
     def _shown_long_ago(self) -> bool:

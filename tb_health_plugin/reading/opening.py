@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from tb_health_plugin.events.attempt import HEALTH_DIRECTORY
-from tb_health_plugin.reading.library import Library, Run
+from tb_health_plugin.reading.library import Library, Run, Tick
 from tb_health_plugin.reading.log_directory import Root
 
 _PLUGINS = Path(HEALTH_DIRECTORY).parts[0]
@@ -18,14 +18,20 @@ class NothingRecorded(LookupError):
     """There is no run with health data below that directory."""
 
 
-def open_library(logdir: "str | os.PathLike[str]") -> Library:
+def open_library(
+    logdir: "str | os.PathLike[str]", tick: Tick = lambda done, of: None
+) -> Library:
     """Everything below the directory, read once.
+
+    Args:
+        logdir: The directory.
+        tick: Called with how many runs were read, and of how many.
 
     Raises:
         CannotRead: There is no such directory, or it may not be read.
     """
     library = Library([Root(check_directory(logdir))])
-    library.refresh()
+    library.refresh(tick)
     return library
 
 

@@ -9,6 +9,8 @@ from typing import Any
 from tensorboard import context as tb_context
 from tensorboard.data import provider as base
 
+from tb_health_plugin.reading.library import Run
+from tb_health_plugin.reading.parts import part_of
 from tb_health_plugin.reading.scalars import Point, Scalars
 
 SCALARS = "scalars"
@@ -28,6 +30,18 @@ class ProviderScalars:
         self._provider = provider
         self._ends: dict[str, dict[str, tuple[int, float]]] = {}
         self._read: dict[str, Scalars] = {}
+
+    def read_trainings(self, runs: Iterable[Run]) -> dict[str, Scalars]:
+        """What is known of these trainings, each with all of its parts."""
+        trainings = list(runs)
+        read = self.read(name for run in trainings for name in run.tensorboard_runs)
+        found: dict[str, Scalars] = {}
+        for run in trainings:
+            for name in run.tensorboard_runs:
+                for (_, tag), points in read.get(name, Scalars(name)).series.items():
+                    whole = found.setdefault(run.name, Scalars(run.name))
+                    whole.series[part_of(name, run.name), tag] = points
+        return found
 
     def read(self, runs: Iterable[str]) -> dict[str, Scalars]:
         """What is known of these runs; none for those without scalars."""

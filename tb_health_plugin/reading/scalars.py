@@ -17,12 +17,11 @@ from tb_health_plugin.events import codec, tags
 from tb_health_plugin.events.tail import Tail
 from tb_health_plugin.reading.from_data_provider import ATTEMPT_ID, add_summary
 from tb_health_plugin.reading.library import Library
+from tb_health_plugin.reading.parts import part_of
 from tb_health_plugin.reading.run_history import Attempt
 
 # How the name of our plugin stands in the metadata of a summary.
 _MARK = bytes([len(tags.PLUGIN_NAME)]) + tags.PLUGIN_NAME.encode()
-# Sub-runs of one training, as Keras and many programs name them.
-_PARTS = ("train", "training", "validation", "valid", "val", "eval", "test")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +55,11 @@ class Scalars:
 def plain_runs(library: Library) -> dict[str, list[tuple[str, Path]]]:
     """Directories with event files of runs that were not monitored, by training."""
     root = library.roots[0].path
-    found: dict[str, list[tuple[str, Path]]] = {}
-    for run in library.runs():
-        if not run.history.attempts:
-            parent, _, part = run.name.rpartition("/")
-            is_part = part in _PARTS
-            name = (parent or ".") if is_part else run.name
-            place = (part if is_part else ".", root / run.name)
-            found.setdefault(name, []).append(place)
-    return found
+    return {
+        run.name: [(part_of(n, run.name), root / n) for n in run.tensorboard_runs]
+        for run in library.runs()
+        if not run.history.attempts
+    }
 
 
 def newest(places: Iterable[tuple[str, Path]]) -> float:

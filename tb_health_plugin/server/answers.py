@@ -6,6 +6,7 @@ import os
 import numpy as np
 
 from tb_health_plugin.diagnosis.as_json import (
+    VerdictPayload,
     not_measured,
     silenced,
     tuned,
@@ -23,9 +24,11 @@ from tb_health_plugin.server.errors import NotFound, RequestError
 from tb_health_plugin.server.incidents import incidents
 from tb_health_plugin.server.lanes import drawn_lanes, memory_limit
 from tb_health_plugin.server.phases import phases
-from tb_health_plugin.server.view import ToldRun, View
+from tb_health_plugin.server.view import Partial, ToldRun, View
 
 MOST_BUCKETS = 2_000
+# Ends what is said of a run that was logged without our hook.
+PARTIAL = " (partial: from its scalars alone)"
 
 
 def run_list(view: View) -> payloads.RunList:
@@ -93,7 +96,7 @@ def run_row(told: ToldRun) -> payloads.RunRow:
     }
     if story is None or attempt is None:
         if told.partial is not None:
-            _add_partial(row, told.partial)
+            _add_partial(row, told.partial.story)
         return row
     row["state"] = story.state
     row["chip"] = story.chip
@@ -107,6 +110,8 @@ def run_row(told: ToldRun) -> payloads.RunRow:
 def _add_partial(row: payloads.RunRow, partial: Story) -> None:
     """A run that is not monitored is told as far as its scalars go."""
     row["headline"] = partial.headline
+    if partial.severity != "info":
+        row["headline"] += PARTIAL
     if partial.verdict is not None:
         row["step"] = partial.verdict.stopped_at.step
         row["last_seen_at"] = partial.verdict.stopped_at.wall_time
@@ -146,24 +151,39 @@ def run_story(view: View, name: str) -> payloads.RunStory:
         "settings": {},
     }
     if attempt is None or story is None:
+        if told.partial is not None:
+            _add_partial_story(answer, told.partial)
         return answer
     answer["verdict"] = verdict_payload(story.verdict) if story.verdict else None
-    answer["findings"] = [
-        verdict_payload(one) for one in story.findings if one is not story.verdict
-    ]
+    answer["findings"] = _others(story)
     answer["not_measured"] = not_measured(attempt, story)
     answer["silenced"] = silenced(story)
     answer["tuned"] = tuned(story)
     answer["attempts"] = _attempts(told)
     answer["workers"] = workers_payload(told.start) if told.start else None
-    # A loop without epochs tells its only one again and again: the last counts.
-    epochs = {(e.training, e.epoch): e for e in attempt.all(facts.EpochEnded)}
-    answer["epochs"] = [_epoch(epoch) for epoch in epochs.values()]
+    answer["epochs"] = _epochs(attempt)
     answer["phases"] = phases(attempt)
     answer["incidents"] = incidents([attempt, *told.run.history.summaries])
     answer["lanes"] = _lanes(told.run.history)
     answer["settings"] = dict(sorted(_settings(attempt).items()))
     return answer
+
+
+def _add_partial_story(answer: payloads.RunStory, partial: Partial) -> None:
+    attempt, story = partial.history.latest, partial.story
+    assert attempt is not None
+    assert story.verdict is not None
+    headline = answer["run"]["headline"]
+    answer["verdict"] = {**verdict_payload(story.verdict), "headline": headline}
+    answer["findings"] = _others(story)
+    answer["not_measured"] = not_measured(attempt, story)
+    answer["epochs"] = _epochs(attempt)
+    answer["lanes"] = _lanes(partial.history)
+
+
+def _others(story: Story) -> list[VerdictPayload]:
+    """What was found beside the verdict."""
+    return [verdict_payload(one) for one in story.findings if one is not story.verdict]
 
 
 def lane_points(
@@ -188,7 +208,7 @@ def lane_points(
         raise RequestError(
             f"buckets={buckets} is out of range: expected 1 to {MOST_BUCKETS}."
         )
-    drawn = drawn_lanes(find_run(view, name).run.history, lane_id).get(lane_id)
+    drawn = drawn_lanes(find_run(view, name).shown, lane_id).get(lane_id)
     if drawn is None:
         raise NotFound(f'Run "{name}" has no data for a lane called "{lane_id}".')
     points = downsample(
@@ -318,6 +338,12 @@ def _attempts(told: ToldRun) -> list[payloads.AttemptPayload]:
             }
         )
     return found
+
+
+def _epochs(attempt: Attempt) -> list[payloads.EpochPayload]:
+    # A loop without epochs tells its only one again and again: the last counts.
+    found = {(e.training, e.epoch): e for e in attempt.all(facts.EpochEnded)}
+    return [_epoch(epoch) for epoch in found.values()]
 
 
 def _epoch(epoch: facts.EpochEnded) -> payloads.EpochPayload:

@@ -4,7 +4,7 @@ import dataclasses
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,16 @@ from tb_health_plugin.reading import from_data_provider
 from tb_health_plugin.reading.library import Library, Run
 from tb_health_plugin.reading.liveness import life_of
 from tb_health_plugin.reading.provider_scalars import ProviderScalars
-from tb_health_plugin.reading.run_history import Attempt
+from tb_health_plugin.reading.run_history import Attempt, RunHistory
+from tb_health_plugin.reading.scalars import Scalars
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """What the scalars of a run tell that is not monitored."""
+
+    history: RunHistory
+    story: Story
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +37,21 @@ class ToldRun:
         starts: The stories.
         version: Another one whenever an answer about it may differ.
         known: What the stories were told from; the same means the same stories.
-        partial: What the scalars of a run tell that is not monitored.
+        partial: What is known of a run that is not monitored.
     """
 
     run: Run
     starts: tuple[StartStory, ...]
     version: str
     known: tuple[int, int, str]
-    partial: Story | None = None
+    partial: Partial | None = None
+
+    @property
+    def shown(self) -> RunHistory:
+        """What is drawn of it."""
+        if self.partial is not None and not self.run.history.attempts:
+            return self.partial.history
+        return self.run.history
 
     @property
     def start(self) -> StartStory | None:
@@ -65,7 +81,7 @@ class View:
         self.library = library
         self._provider = provider
         self._scalars = None if provider is None else ProviderScalars(provider)
-        self._partial: dict[str, Story] = {}
+        self._partial: dict[str, Partial] = {}
         self._clock = clock
         self._lock = threading.Lock()
         self._told: dict[str, ToldRun] = {}
@@ -113,8 +129,12 @@ class View:
     def _tell_from_scalars(self) -> None:
         assert self._scalars is not None
         runs = self.library.runs()
-        found = self._scalars.read(r.name for r in runs if not r.history.attempts)
-        self._partial = {name: tell_plain(one)[1] for name, one in found.items()}
+        plain = (run for run in runs if not run.history.attempts)
+        self.add_plain(self._scalars.read_trainings(plain))
+
+    def add_plain(self, found: Mapping[str, Scalars]) -> None:
+        """Tells what scalars tell of runs that are not monitored."""
+        self._partial = {name: Partial(*tell_plain(one)) for name, one in found.items()}
 
     def tell_all(self) -> None:
         """Tells the stories again, of what was read so far."""
@@ -129,7 +149,7 @@ class View:
     def _tell(self, run: Run, now: float) -> ToldRun:
         lives = {id(a): life_of(a, now) for a in run.history.attempts}
         partial = self._partial.get(run.name)
-        said = partial.headline if partial else None
+        said = partial.story.headline if partial else None
         shown = hash((run.tensorboard_runs, run.problems, said))
         alive = "".join("01"[one.alive] for one in lives.values())
         known = (run.version, shown, alive)

@@ -34,7 +34,7 @@ def test_a_run_without_health_data_is_listed_too(logs: Path, capsys):
     (logs / "plain/events.out.tfevents.1.host").touch()
 
     assert main(["list", str(logs)]) == HEALTHY
-    assert capsys.readouterr().out == "plain: Not monitored\n"
+    assert capsys.readouterr().out == "plain: Not monitored; no scalars\n"
 
 
 def test_rows_for_programs(logs: Path, write_attempt, capsys):

@@ -34,6 +34,14 @@ def test_a_long_one_is_told_and_taken_back(terminal: io.StringIO, monkeypatch):
     assert shows_the_cursor in terminal.getvalue()
 
 
+def test_it_says_how_far_it_is(terminal: io.StringIO, monkeypatch):
+    monkeypatch.setattr(module, "MOMENT_SECONDS", 0.0)
+    with waiting("Reading logs") as tick:
+        tick(3, 7)
+        while "3/7" not in terminal.getvalue():
+            pass
+
+
 def test_what_goes_wrong_meanwhile_is_not_hidden(terminal: io.StringIO):
     with pytest.raises(LookupError), waiting("Reading logs ..."):
         raise LookupError

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from pathlib import Path
 
 import jsonschema
@@ -66,6 +67,27 @@ def test_overfitting_shows_in_the_runs_that_keras_writes(tmp_path: Path):
     assert answer["run"] == "run"
     assert answer["verdict"]["id"] == "overfitting"
     assert "Overfitting since epoch 11" in answer["verdict"]["headline"]
+
+
+def test_the_list_and_the_bars_tell_the_same(tmp_path: Path, capsys):
+    rising = [0.5 - 0.02 * epoch for epoch in range(10)]
+    rising += [0.3 + 0.03 * epoch for epoch in range(30)]
+    later = [1_000.1 + epoch for epoch in range(40)]
+    write_scalars(tmp_path / "run/train", {"epoch_loss": FALLING})
+    write_scalars(tmp_path / "run/validation", {"epoch_loss": rising}, times=later)
+    write_scalars(tmp_path / "good", {"loss": FALLING})
+
+    assert main(["list", str(tmp_path)]) == PROBLEM_FOUND
+    good, bad = capsys.readouterr().out.splitlines()
+    assert good == "good: Not monitored; last logged at step 39"
+    assert bad.startswith("run: Overfitting since epoch 11")
+    assert bad.endswith(" (partial: from its scalars alone)")
+
+    assert main(["show", str(tmp_path), "--run", "run"]) == PROBLEM_FOUND
+    shown = capsys.readouterr().out
+    assert shown.startswith("run · Not monitored · step 39")
+    assert re.search(r"Loss: Training .* 0\.025 to 1", shown)
+    assert re.search(r"Loss: Validation .* 0\.3 to 1\.17", shown)
 
 
 def test_validation_that_follows_is_no_overfitting(tmp_path: Path):

@@ -25,7 +25,8 @@ test("runs without health data are counted and listed", () => {
   show([row({ ...unmonitored, name: "a" }), row({ ...unmonitored, name: "b" })]);
 
   expect(screen.getByText("2 runs found, none of them with health data")).toBeTruthy();
-  expect(screen.getByText("a")).toBeTruthy();
+  expect(screen.getByRole("link", { name: "a" })).toBeTruthy();
+  expect(screen.getAllByText(/No health data was recorded/)).toHaveLength(2);
 });
 
 test("the snippet can be copied", () => {

@@ -1,7 +1,8 @@
 // What a newcomer sees: no runs yet, or runs that nobody monitored, and the one line to add.
-import type { RunList } from "../api-types";
+import type { RunList, RunRow } from "../api-types";
 import { CodeBox } from "../parts/code-box";
 import { Glyph } from "../parts/glyph";
+import { NavLink } from "../parts/nav-link";
 import type { Shape } from "../run-tone";
 import { KERAS_SNIPPET, noneMonitored, noRunsSentence, placesRead } from "../words";
 
@@ -33,7 +34,7 @@ export function Start({ list }: { list: RunList }) {
           </Check>
         </ul>
       </Snippet>
-      {!empty && <RunNames names={list.runs.map((run) => run.name)} />}
+      {!empty && <PlainRuns runs={list.runs} />}
     </div>
   );
 }
@@ -69,19 +70,20 @@ function Check({
   );
 }
 
-const NAMES_SHOWN = 50;
+const RUNS_SHOWN = 50;
 
-function RunNames({ names }: { names: readonly string[] }) {
+/** What their scalars tell, as far as they go. */
+function PlainRuns({ runs }: { runs: readonly RunRow[] }) {
   return (
-    <details class="problems">
+    <details class="problems" open>
       <summary>Runs without health data</summary>
       <ul>
-        {names.slice(0, NAMES_SHOWN).map((name) => (
+        {runs.slice(0, RUNS_SHOWN).map(({ name, headline }) => (
           <li key={name} class="cut-off">
-            {name}
+            <NavLink to={{ view: "run", run: name }}>{name}</NavLink>: {headline}
           </li>
         ))}
-        {names.length > NAMES_SHOWN && <li>and {names.length - NAMES_SHOWN} more</li>}
+        {runs.length > RUNS_SHOWN && <li>and {runs.length - RUNS_SHOWN} more</li>}
       </ul>
     </details>
   );
