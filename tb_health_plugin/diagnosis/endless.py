@@ -56,7 +56,7 @@ def _validation(
     if _is_given(begun, "validation_steps") or begun.planned_validation_steps:
         return None
     if begun.settings.get("validation.infinite") == "True":
-        text = "The validation data repeats for ever, and validation_steps is not set."
+        text = f"{_never_ends(begun, 'validation')}, and validation_steps is not set."
         return _told(attempt, begun, "validation", how, state, text, "proven")
     if how is None or _has_validated(attempt, begun):
         return None
@@ -84,8 +84,15 @@ def _epoch(
         return None
     if attempt.last_step <= (begun.first_step or 0):
         return None
-    text = "The data repeats for ever, and steps_per_epoch is not set."
+    text = f"{_never_ends(begun, 'data')}, and steps_per_epoch is not set."
     return _told(attempt, begun, "epoch", how, state, text, confidence)
+
+
+def _never_ends(begun: facts.TrainingStarted, what: str) -> str:
+    name = "The validation data" if what == "validation" else "The data"
+    if begun.settings.get(f"{what}.kind") == "generator":
+        return f"{name} comes from a generator that never returns"
+    return f"{name} repeats for ever"
 
 
 def _never_stopped_by_callbacks(begun: facts.TrainingStarted) -> Confidence | None:

@@ -74,6 +74,11 @@ def steady(training: Training) -> TimeUse:
     steps = sum(_steps(epoch) for epoch in training.epochs[1:])
     validation = sum(_positive(s.validation_seconds) for s in training.spent)
     seconds = sum(lengths[1:]) - validation * len(lengths[1:]) / len(lengths)
+    seconds -= sum(
+        _positive(s.recording_seconds)
+        for s in training.spent
+        if (s.since or 0.0) >= first_end
+    )
     if everything.waiting is None or steps < _LEAST_STEPS or seconds <= 0:
         return everything
     evenly = everything.per_step(everything.waiting) * steps

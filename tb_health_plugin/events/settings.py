@@ -70,7 +70,7 @@ TRAINING = {
     "callbacks.stopping": 'Those whose own code names `stop_training`; "none".',
     "data.kind": '"arrays", "tf.data", "PyDataset", "generator" or another class.',
     "data.batches": "Batches in one pass over the data, if it is finite and tells.",
-    "data.infinite": '"True" if it says that it never ends.',
+    "data.infinite": '"True" if it says that it never ends, or its code has no end.',
     "data.examples": "Rows in the data, if it tells.",
     "data.workers": "Workers of a PyDataset.",
     "data.use_multiprocessing": "Whether those are processes.",

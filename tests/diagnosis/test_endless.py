@@ -169,6 +169,22 @@ class TestEpoch:
 
         assert (told.verdict.id, told.verdict.detail) == ("endless_epoch", "epoch")
 
+    def test_a_generator_without_an_end(self):
+        settings = {**self.SETTINGS, "data.kind": "generator"}
+
+        told = story(settings, killed("training"), planned=None)
+
+        assert told.verdict.id == "endless_epoch"
+        assert told.verdict.evidence[0].text == (
+            "The data comes from a generator that never returns, and steps_per_epoch "
+            "is not set."
+        )
+
+    def test_a_generator_that_may_end(self):
+        told = story({"data.kind": "generator"}, killed("training"), planned=None)
+
+        assert told.verdict.id == "killed_outside"
+
     def test_a_callback_may_be_what_ends_it(self):
         settings = {**self.SETTINGS, "callbacks": "TensorBoard,StopAfter"}
 

@@ -113,3 +113,18 @@ def test_one_epoch_is_all_there_is():
     stretch = {"seconds": 4.0, "steps": 40, "wait_seconds": 2.0}
 
     assert steady(training([stretch], lengths=[4.0])).waiting == 2.0
+
+
+def test_what_we_record_does_not_count_in_short_epochs_either():
+    first = {"seconds": 1.0, "steps": 10, "wait_seconds": 0.3}
+    later = {
+        "seconds": 1.5,
+        "steps": 30,
+        "wait_seconds": 0.9,
+        "recording_seconds": 0.4,
+    }
+
+    use = steady(training([first, later], lengths=[1.0, 0.5, 0.5, 0.5]))
+
+    assert use.seconds == pytest.approx(1.1)
+    assert use.waiting == pytest.approx(0.9)

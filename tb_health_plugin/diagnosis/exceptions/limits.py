@@ -23,6 +23,8 @@ _MAKES_PROCESS = (
 _FULL = (
     r"\[Errno 28\]|\[Errno 122\]|No space left on device|Disk quota exceeded"
     r"|errno = 28\b|errno = 122\b|database or disk is full"
+    # What NumPy says when an array goes into a file only in part.
+    r"|\d+ requested and \d+ written"
 )
 _PATH = r"['\"](/[^'\"\n]+)['\"]|(/\S+?); (?:No space|Disk quota)"
 _MIB = float(1 << 20)

@@ -105,6 +105,39 @@ def no_unit(
     )
 
 
+def no_class(
+    case: Case, training: Training, head: Head, target: Tensor
+) -> Verdict | None:
+    """Rows of zeros where one of them should say the class."""
+    if head.kind != "categorical" or (target.width or 0) < 2:
+        return None
+    losses = training.metric("loss")
+    if target.magnitude > 0 or not losses or any(loss != 0 for loss in losses):
+        return None
+    text = (
+        f"All {target.rows:,} rows of labels that were looked at hold nothing but 0, "
+        f"in {target.width} columns; the loss is 0 in every epoch."
+    )
+    return verdict(
+        case,
+        training,
+        detail="no_class",
+        headline="The labels name no class: every row is 0, and so is the loss",
+        chip="Wrong labels",
+        because=f"{head.loss_name} adds up the columns that are 1, and there are none.",
+        evidence=(Evidence(text=text, at=first(training)),),
+        fixes=(
+            Fix(
+                title="Look at how the labels are made into columns",
+                why="Names that differ by a space or a letter, or numbers compared "
+                "with text, match no column.",
+                code="print(y.sum(axis=1))  # must be 1 in every row",
+            ),
+        ),
+        severity="critical",
+    )
+
+
 def beyond_one(
     case: Case, training: Training, head: Head, target: Tensor
 ) -> Verdict | None:

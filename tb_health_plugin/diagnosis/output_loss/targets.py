@@ -4,9 +4,9 @@ import math
 from statistics import NormalDist
 
 from tb_health_plugin.diagnosis.batches import Tensor
-from tb_health_plugin.diagnosis.case import Case, Training
+from tb_health_plugin.diagnosis.case import Case, Training, finite
 from tb_health_plugin.diagnosis.heads import REGRESSIONS, Head
-from tb_health_plugin.diagnosis.learning import learning_of
+from tb_health_plugin.diagnosis.learning import accuracy_name, learning_of
 from tb_health_plugin.diagnosis.output_loss.mismatch import outcome, verdict
 from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Verdict
 
@@ -25,6 +25,11 @@ LEAST_OUT_OF_REACH = 0.1
 MOSTLY_OUT_OF_REACH = 0.4
 # Targets just beyond an end come from rounding or noise: in their own spread.
 BEYOND = 0.1
+# Two classes can be told by one number; more than this many are measurements.
+FEWEST_CLASSES = 3
+MOST_CLASSES = 32
+# An accuracy above this means what it says.
+ACCURATE = 0.8
 # More labels than one per row, on average.
 SEVERAL_LABELS = 1.05
 
@@ -59,6 +64,65 @@ def class_numbers(
             ),
         ),
         severity="critical",
+    )
+
+
+def one_number(
+    case: Case, training: Training, head: Head, target: Tensor
+) -> Verdict | None:
+    """Classes that are learned as if they were a measurement."""
+    if head.kind not in REGRESSIONS or head.units != 1 or not head.is_certain:
+        return None
+    counts = target.counts
+    if target.width != 1 or not target.whole_numbers or counts is None:
+        return None
+    if not FEWEST_CLASSES <= len(counts) <= MOST_CLASSES:
+        return None
+    # Numbers without a gap from 0 or 1 on: classes, not counts of something.
+    if target.minimum not in (0, 1):
+        return None
+    if target.maximum - target.minimum != len(counts) - 1:
+        return None
+    name = accuracy_name(training)
+    accuracies = finite(training.metric(name)) if name else []
+    if not accuracies or max(accuracies) > ACCURATE:
+        # Without it nobody says that these are classes.
+        return None
+    text = (
+        f"Labels are the {len(counts)} whole numbers from {target.minimum:g} to "
+        f"{target.maximum:g}; {head.loss_name} trains one number "
+        f"({head.layer.name}) to lie near them."
+    )
+    said = f"{name} was never above {max(accuracies):.1%}: it compares that number "
+    return verdict(
+        case,
+        training,
+        head,
+        detail="one_number",
+        headline=f"{len(counts)} classes are trained as one number, so that accuracy "
+        "says nothing",
+        because="Labels, last layer and loss are exact; accuracy says that classes "
+        "are meant.",
+        evidence=(
+            Evidence(text=text),
+            Evidence(text=said + "with class numbers, digit by digit."),
+        ),
+        fixes=(
+            Fix(
+                title="Give every class a unit of its own",
+                why="One number puts class 1 between 0 and 2, which classes are not.",
+                code=f"keras.layers.Dense({int(target.maximum) + 1}, "
+                'activation="softmax")\n'
+                'model.compile(..., loss="sparse_categorical_crossentropy")',
+            ),
+            Fix(
+                title="Or, if the order is meant, judge it as a measurement",
+                why="A rating may well be one number; accuracy is not its metric.",
+                code='metrics=["mae"]',
+            ),
+        ),
+        severity="warning",
+        confidence="likely",
     )
 
 

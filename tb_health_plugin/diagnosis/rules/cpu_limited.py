@@ -2,8 +2,8 @@
 
 What it means
   Steps take long because something keeps them from the cores: the container's CPU
-  quota stops all threads again and again, TensorFlow was told to use one thread, or
-  the processor slows itself down.
+  quota stops all threads again and again, TensorFlow was told to use one thread, the
+  process is bound to one CPU, or the processor slows itself down.
 
 How we know
   The kernel counts how often it stopped the container. TensorFlow tells its thread
@@ -107,7 +107,12 @@ def judge(case: Case) -> Verdict | NotMeasured | None:
     if not case.trainings:
         return None
     use = max((_use(case, t) for t in case.trainings), key=lambda u: u.end - u.begin)
-    return _quota(case, use) or _threads(case, use) or _heat(case, use)
+    return (
+        _quota(case, use)
+        or _threads(case, use)
+        or _one_cpu(case, use)
+        or _heat(case, use)
+    )
 
 
 def _use(case: Case, training: Training) -> _Use:
@@ -242,6 +247,51 @@ def _threads(case: Case, use: _Use) -> Verdict | None:
             ),
         ),
         chip="One thread",
+        explains=("slow_step",),
+    )
+
+
+def _one_cpu(case: Case, use: _Use) -> Verdict | None:
+    """Bound to one CPU of several, by an affinity mask or a set of CPUs."""
+    may, there = use.training.number("cpus"), last_value(case, "machine_cpu_cores")
+    if may != 1 or there is None or there < 2 or not use.computes:
+        return None
+    if use.cores is None or not OF_LIMIT <= use.cores <= ONE_CORE:
+        return None
+    if (use.training.number("gpus") or 0) > 0:
+        return None
+    each = duration(use.time.per_step(use.time.stepping))
+    return Verdict(
+        id="cpu_limited",
+        detail="affinity",
+        severity="warning",
+        confidence="likely",
+        headline=f"The process may use one of the {there:.0f} CPUs of this machine",
+        because="The kernel says so, and the training used that one all the time.",
+        cause_at=use.at,
+        stopped_at=case.stopped_at,
+        place={"setting": "affinity"},
+        evidence=(
+            Evidence(
+                text=f"Its affinity names 1 CPU; the machine has {there:.0f}.",
+                at=use.at,
+            ),
+            Evidence(
+                text=f"Its processes used {use.cores:.1f} cores, and steps took "
+                f"{each}.",
+                lane="cpu",
+                at=use.at,
+            ),
+        ),
+        fixes=(
+            Fix(
+                title="Let it use all CPUs",
+                why="taskset, os.sched_setaffinity, a set of CPUs of the container or "
+                "a scheduler that gave one core bind it.",
+                code="print(os.sched_getaffinity(0))  # before the training",
+            ),
+        ),
+        chip="One CPU",
         explains=("slow_step",),
     )
 

@@ -47,7 +47,7 @@ LITTLE_BYTES = 64 << 20
 
 _FULL = (
     r"\[Errno 28\]|\[Errno 122\]|No space left on device|Disk quota exceeded"
-    r"|errno = 28\b|errno = 122\b"
+    r"|errno = 28\b|errno = 122\b|\d+ requested and \d+ written"
 )
 _SYSTEMS = (
     ("logdir_disk_free_bytes", "log", "the log directory", FULL_BYTES, HAD_BYTES),

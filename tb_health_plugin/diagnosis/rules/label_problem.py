@@ -24,6 +24,7 @@ from tb_health_plugin.diagnosis.heads import CROSS_ENTROPIES, head_of
 from tb_health_plugin.diagnosis.labels.coding import (
     beyond_one,
     fractions,
+    no_class,
     no_unit,
     refused,
 )
@@ -52,7 +53,9 @@ def _judge(case: Case, training: Training) -> Verdict | None:
             case, training, head, target
         )
     else:
-        found = beyond_one(case, training, head, target)
+        found = no_class(case, training, head, target) or beyond_one(
+            case, training, head, target
+        )
     return (
         found
         or constant(case, training, head, target)

@@ -46,6 +46,9 @@ MORE_OBJECTS = 1.3
 # it matters.
 LONG_SECONDS = 600.0
 LITTLE_SHARE = 0.02
+# What grew took this part of a container that is as good as full.
+LARGE_PART = 0.25
+NEARLY_ALL = 0.9
 
 
 def judge(case: Case) -> Verdict | NotMeasured | None:
@@ -87,8 +90,18 @@ def _verdict(case: Case, leak: Leak) -> Verdict:
 
 def _severity(case: Case, leak: Leak) -> Severity:
     limit, _ = _limit_and_use(case)
+    highest = _highest_share(case)
+    if highest >= NEARLY_ALL and leak.grown >= LARGE_PART * highest * (limit or 0.0):
+        return "critical"
     is_slow = limit is not None and leak.grown < LITTLE_SHARE * limit
     return "info" if is_slow and leak.seconds > LONG_SECONDS else "warning"
+
+
+def _highest_share(case: Case) -> float:
+    """The most of the container's memory that was ever in use; 0 without a limit."""
+    limit = last_value(case, "cgroup_memory_limit_bytes")
+    _, used = case.series("cgroup_memory_used_bytes")
+    return float(used.max()) / limit if limit and len(used) else 0.0
 
 
 def _because(leak: Leak) -> str:

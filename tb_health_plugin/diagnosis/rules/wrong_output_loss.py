@@ -3,7 +3,8 @@
 **What it means.** Every loss expects one kind of output. A softmax over a single unit
 gives 1 for every row. `categorical_crossentropy` on one unit is 0 for every row. A
 cross-entropy that expects probabilities reads raw scores as if they were some. A
-sigmoid never reaches a target of 40, a ReLU never one of -1. A loss of one's own with
+sigmoid never reaches a target of 40, a ReLU never one of -1. Class numbers trained as
+one measurement put class 1 between 0 and 2. A loss of one's own with
 the wrong sign is lowest where the predictions are worst. The loss may fall all the
 same, so nothing looks broken but the result.
 
@@ -38,6 +39,7 @@ from tb_health_plugin.diagnosis.output_loss.probabilities import (
 )
 from tb_health_plugin.diagnosis.output_loss.targets import (
     class_numbers,
+    one_number,
     out_of_reach,
     several_labels,
 )
@@ -68,6 +70,7 @@ def _judge(case: Case, training: Training, head: Head) -> Verdict | None:
         class_numbers(case, training, head, target)
         or raw_scores(case, training, head, target)
         or out_of_reach(case, training, head, target)
+        or one_number(case, training, head, target)
         or several_labels(case, training, head, target)
     )
 

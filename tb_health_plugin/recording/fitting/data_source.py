@@ -1,6 +1,7 @@
 """What can be told of a source of batches without taking one."""
 
 import contextlib
+import dis
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -24,7 +25,7 @@ class Source:
         kind: "arrays", "tf.data", "PyDataset", "generator" or the class.
         examples: Rows in it, if it tells.
         batches: Batches of one pass, if it is finite and tells.
-        infinite: It says that it never ends.
+        infinite: It says that it never ends, or its code has no end.
         more: Other settings by name.
     """
 
@@ -48,8 +49,20 @@ def source_of(data: Any) -> Source:
     if examples is not None:
         return Source(kind="arrays", examples=examples)
     if hasattr(data, "__next__"):
-        return Source(kind="generator")
+        return Source(kind="generator", infinite=_never_returns(data))
     return Source(kind=type(data).__name__, batches=_length(data))
+
+
+def _never_returns(generator: Any) -> bool:
+    """Its code has no way out but an exception: a `while True` without a return.
+
+    Python leaves the final return away where no path leads to it.
+    """
+    code = attribute(generator, "gi_code")
+    if code is None:
+        return False
+    names = {one.opname for one in dis.get_instructions(code)}
+    return not names & {"RETURN_VALUE", "RETURN_CONST"}
 
 
 def _counted(kind: str, count: Any, **more: str | None) -> Source:

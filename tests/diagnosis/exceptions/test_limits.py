@@ -82,6 +82,7 @@ class TestDisk:
                 "errno = 28, error message = 'No space left on device')",
             ),
             ("ResourceExhaustedError", "/data/ck/a.tmp; No space left on device"),
+            ("OSError", "360000 requested and 260064 written"),
         ],
     )
     def test_full(self, exception: str, message: str):

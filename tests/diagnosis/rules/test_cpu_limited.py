@@ -1,5 +1,7 @@
 """Cores that may not be used, and cores that nobody wants."""
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 
@@ -146,6 +148,41 @@ class TestThreads:
         samples = {"tree_cpu_seconds": rising(1.0)}
 
         assert run(settings={**ONE_THREAD, "gpus": "1"}, samples=samples) is None
+
+
+class TestOneCpu:
+    BOUND: ClassVar = {"cpus": "1", "threads.intra_op": "0"}
+
+    def samples(self, cores=1.0, cpus=8.0):
+        return {
+            "tree_cpu_seconds": rising(cores),
+            "machine_cpu_cores": [cpus] * COUNT,
+        }
+
+    def test_bound_to_one_of_eight(self):
+        found = run(settings=self.BOUND, samples=self.samples())
+
+        assert isinstance(found, Verdict)
+        assert found.detail == "affinity"
+        assert found.headline == (
+            "The process may use one of the 8 CPUs of this machine"
+        )
+
+    def test_a_machine_that_has_one(self):
+        assert run(settings=self.BOUND, samples=self.samples(cpus=1.0)) is None
+
+    def test_one_that_is_hardly_used(self):
+        assert run(settings=self.BOUND, samples=self.samples(cores=0.4)) is None
+
+    def test_bound_to_two(self):
+        settings = {**self.BOUND, "cpus": "2"}
+
+        assert run(settings=settings, samples=self.samples()) is None
+
+    def test_steps_that_gain_nothing_from_more(self):
+        found = run(settings=self.BOUND, samples=self.samples(), steps=2_000)
+
+        assert found is None
 
 
 class TestHeat:

@@ -1,5 +1,7 @@
 """Labels must be coded as the loss reads them; odd but fine ones are left alone."""
 
+from typing import ClassVar
+
 import pytest
 
 from tb_health_plugin.diagnosis.rules.label_problem import RULE
@@ -228,3 +230,32 @@ class TestLeavesAlone:
         told[1:2] = []
 
         assert found(RULE, told) is None
+
+
+class TestRowsWithoutAClass:
+    ONE_HOT: ClassVar = {
+        "loss": "categorical_crossentropy",
+        "activation": "softmax",
+        "units": 4,
+    }
+
+    def judge(self, counts, losses):
+        target = labels(counts, (8, 4))
+        return found(
+            RULE, training(**self.ONE_HOT, target=target, metrics={"loss": losses})
+        )
+
+    def test_nothing_but_zeros_and_a_loss_of_nothing(self):
+        verdict = self.judge({0.0: 32}, [0.0] * 4)
+
+        assert (verdict.detail, verdict.severity) == ("no_class", "critical")
+        assert verdict.headline == (
+            "The labels name no class: every row is 0, and so is the loss"
+        )
+
+    def test_a_class_in_every_row(self):
+        assert self.judge({0.0: 24, 1.0: 8}, [0.0] * 4) is None
+
+    def test_zeros_in_the_batches_looked_at_only(self):
+        # Batches from all over the epoch: that they are all 0 is told, not more.
+        assert self.judge({0.0: 32}, [0.02, 0.01, 0.01, 0.01]).detail == "constant"

@@ -156,6 +156,25 @@ class TestGrowing:
         assert isinstance(found, Verdict)
         assert "limit of 2.0 GiB is reached in about" in found.evidence[-1].text
 
+    @pytest.mark.parametrize(
+        ("limit", "severity"), [(1_150.0, "critical"), (2_000.0, "warning")]
+    )
+    def test_a_container_that_is_as_good_as_full_is_urgent(self, limit, severity):
+        samples = memory(grows(700, 10))
+        samples["cgroup_memory_limit_bytes"] = [limit * MIB] * SECONDS
+        samples["cgroup_memory_used_bytes"] = samples["process_rss_bytes"]
+
+        found = ask(
+            RULE,
+            training_started(),
+            *epochs([8] * 4, 80),
+            training_ended(SECONDS, 320, epochs=4),
+            samples=samples,
+        )
+
+        assert isinstance(found, Verdict)
+        assert found.severity == severity
+
     def test_it_tells_whether_python_keeps_more_objects(self):
         spent = time_spent(
             [{"python_objects": 100_000}, {"python_objects": 900_000}], at=0

@@ -1,6 +1,6 @@
 """Last layer, loss and targets must belong together; odd pairs that work are fine."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -322,3 +322,40 @@ class TestProbabilitiesAsScores:
     )
     def test_leaves_alone(self, more: dict[str, Any]):
         assert found(RULE, self.told(**more)) is None
+
+
+class TestClassesTrainedAsOneNumber:
+    CLASSES: ClassVar = {0.0: 8, 1.0: 8, 2.0: 8, 3.0: 8}
+
+    def judge(self, counts=CLASSES, accuracy=0.2, **more):
+        more.setdefault("metrics", {"loss": [2.0, 1.0], "accuracy": [accuracy] * 2})
+        return found(RULE, training(target=labels(counts, (32,)), **more))
+
+    @pytest.mark.parametrize("activation", ["linear", "relu"])
+    def test_with_an_accuracy(self, activation):
+        verdict = self.judge(activation=activation)
+
+        assert (verdict.detail, verdict.severity) == ("one_number", "warning")
+        assert verdict.headline == (
+            "4 classes are trained as one number, so that accuracy says nothing"
+        )
+        assert "keras.layers.Dense(4" in verdict.fixes[0].code
+
+    def test_without_an_accuracy_it_may_be_a_rating(self):
+        assert self.judge(metrics={"loss": [2.0, 1.0], "mae": [1.0, 0.5]}) is None
+
+    def test_an_accuracy_that_is_good(self):
+        assert self.judge(accuracy=0.95) is None
+
+    def test_two_classes(self):
+        assert self.judge({0.0: 16, 1.0: 16}) is None
+
+    def test_numbers_with_gaps(self):
+        assert self.judge({0.0: 8, 5.0: 8, 10.0: 8, 60.0: 8}) is None
+
+    def test_a_unit_for_each(self):
+        verdict = self.judge(
+            loss="sparse_categorical_crossentropy", activation="softmax", units=4
+        )
+
+        assert verdict is None

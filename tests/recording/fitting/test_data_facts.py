@@ -193,6 +193,24 @@ class TestOthers:
 
         assert "data.batches" not in settings_of({"x": Broken()})
 
+    def test_a_generator_without_a_way_out_never_ends(self):
+        def for_ever():
+            while True:
+                yield X, Y
+
+        def until(end):
+            while True:
+                if end():
+                    return
+                yield X, Y
+
+        def once():
+            yield from [(X, Y)]
+
+        assert settings_of({"x": for_ever()})["data.infinite"] == "True"
+        assert "data.infinite" not in settings_of({"x": until(list)})
+        assert "data.infinite" not in settings_of({"x": once()})
+
     def test_a_generator_tells_nothing_and_loses_nothing(self):
         generator = iter([(X, Y), (X, Y)])
 
