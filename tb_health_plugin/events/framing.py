@@ -5,6 +5,7 @@ checksum of the data (4). The checksum is CRC-32C, masked as TensorFlow does.
 TensorBoard's own writer would cost the watcher about 20 MiB, hence these lines.
 """
 
+import re
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,6 +20,10 @@ OVERHEAD_BYTES = HEADER.size + FOOTER.size
 LONGEST_RECORD_BYTES = 64 << 20
 
 _MASK_DELTA = 0xA282EAD8
+
+# Eight bytes that may be the length of a record: not zero, and not too long. Nobody
+# writes an empty record, while damage is often a stretch of zeros.
+_LENGTH = re.compile(rb"(?!\x00{4})...[\x00-\x04]\x00{4}", re.DOTALL)
 
 
 def masked_crc(data: bytes | memoryview) -> int:
@@ -42,11 +47,13 @@ class Scan:
         consumed: Bytes of the last look that were dealt with; the next look begins
             after them.
         damaged: Stretches of bytes skipped so far because they are no records.
+        damaged_bytes: How many bytes those were.
         in_damage: The last look ended inside such a stretch.
     """
 
     consumed: int = 0
     damaged: int = 0
+    damaged_bytes: int = 0
     in_damage: bool = False
 
 
@@ -70,6 +77,7 @@ def whole_records(buffer: bytes | memoryview, scan: Scan) -> Iterator[memoryview
             scan.damaged += not scan.in_damage
             scan.in_damage = True
             scan.consumed = end = _next_header(view, position + 1)
+            scan.damaged_bytes += end - position
         position = end
 
 
@@ -90,14 +98,16 @@ def _look(view: memoryview, position: int) -> tuple[str, int]:
 
 def _next_header(view: memoryview, position: int) -> int:
     """Where the next record may begin; at worst where a header may yet grow."""
-    while len(view) - position >= HEADER.size and not _is_header(view, position):
+    while found := _LENGTH.search(view, position):
+        position = found.start()
+        if len(view) - position < HEADER.size or _is_header(view, position):
+            return position
         position += 1
-    return position
+    return max(position, len(view) - HEADER.size + 1)
 
 
 def _is_header(view: memoryview, position: int) -> bool:
     length, length_crc = HEADER.unpack_from(view, position)
-    # Nobody writes an empty record, while damage is often a stretch of zeros.
     if not 0 < length <= LONGEST_RECORD_BYTES:
         return False
     return bool(length_crc == masked_crc(view[position : position + 8]))

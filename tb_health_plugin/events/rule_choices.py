@@ -83,6 +83,8 @@ def loaded(text: str) -> dict[str, str]:
         return checked(json.loads(text))
     except json.JSONDecodeError as error:
         raise BadRules(f"not JSON: {error}") from None
+    except RecursionError:
+        raise BadRules("not a mapping of names: it is nested too deeply") from None
 
 
 def _value(name: str, value: Any) -> str:

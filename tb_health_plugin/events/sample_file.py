@@ -21,6 +21,9 @@ from tb_health_plugin.events.messages import message_class
 _MARK = b"\xa5\x5a\xc3\x3c\x96\x69\xf0\x0e"
 _TIME_MARK = b"\x5a\xa5\x3c\xc3\x69\x96\x0f\xe1"
 
+# Sixteen GPUs and everything else are below five hundred.
+MOST_COLUMNS = 4_096
+
 
 class SampleShape:
     """How an encoded sample of so many columns looks.
@@ -94,4 +97,6 @@ def parse_head(data: bytes) -> tuple[tuple[str, ...], float]:
     columns = tuple(column.name for column in head.layout.columns)
     if not columns or not codec.is_time(head.period_seconds):
         raise codec.DamagedRecord("the head of the samples names no columns")
+    if len(columns) > MOST_COLUMNS:
+        raise codec.DamagedRecord(f"{len(columns):,} columns are none of ours")
     return columns, head.period_seconds

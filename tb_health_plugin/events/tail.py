@@ -8,13 +8,18 @@ from tb_health_plugin.events.framing import LONGEST_RECORD_BYTES, Scan, whole_re
 
 # Bounds the memory of one look; a longer stretch is read in several.
 CHUNK_BYTES = 8 << 20
+# Where so much is damaged, it is no file of ours, or none worth the time it takes.
+MOST_DAMAGED_BYTES = 64 << 20
+# A month of training with a thousand layers writes less into one file. Who sends us
+# more wants our memory.
+MOST_BYTES = 1 << 30
 
 
 class Tail:
     """Reads on where it stopped.
 
     Attributes:
-        damaged: Stretches of bytes skipped so far because they are no records.
+        scan: Where the look at its records stands; counts what is damaged.
         problem: Why the file cannot be read just now; empty if it can.
         restarts: How often the file became shorter and was begun anew.
     """
@@ -24,12 +29,8 @@ class Tail:
         self.offset = 0
         self.problem = ""
         self.restarts = 0
-        self._scan = Scan()
+        self.scan = Scan()
         self._chunk = CHUNK_BYTES
-
-    @property
-    def damaged(self) -> int:
-        return self._scan.damaged
 
     def chunks(self) -> Iterator[bytes]:
         """The bytes after `offset`. The caller moves `offset` past what it used."""
@@ -45,18 +46,24 @@ class Tail:
     def records(self) -> Iterator[bytes]:
         """The data of every record that became whole since the last call."""
         for chunk in self.chunks():
-            for record in whole_records(chunk, self._scan):
+            for record in whole_records(chunk, self.scan):
                 yield bytes(record)
-            self.offset += self._scan.consumed
+            self.offset += self.scan.consumed
 
     def _read(self) -> bytes:
+        if self.scan.damaged_bytes > MOST_DAMAGED_BYTES:
+            self.problem = "too much of it is damaged; the rest is not read"
+            return b""
+        if self.offset > MOST_BYTES:
+            self.problem = f"it is too large; only {self.offset >> 20:,} MiB were read"
+            return b""
         try:
             with self.path.open("rb") as file:
                 size = os.fstat(file.fileno()).st_size
                 if size < self.offset:
                     self.offset = 0
                     self.restarts += 1
-                    self._scan = Scan(damaged=self._scan.damaged)
+                    self.scan = Scan(damaged=self.scan.damaged)
                 file.seek(self.offset)
                 data = file.read(self._chunk)
         except OSError as error:

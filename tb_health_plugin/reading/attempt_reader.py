@@ -23,6 +23,10 @@ class Problem:
     message: str
 
 
+# The recorder makes none. One that somebody else made could lead anywhere.
+_IS_A_LINK = "is a link, and is not followed: put the file itself there"
+
+
 class AttemptReader:
     """Keeps an `Attempt` up to date with its files."""
 
@@ -31,6 +35,7 @@ class AttemptReader:
         self._directory = directory
         self._readers: dict[str, RecordReader | SampleReader] = {}
         self._sizes: dict[str, int] = {}
+        self._links: tuple[str, ...] = ()
 
     def refresh(self) -> bool:
         """Reads what is new; true if anything was."""
@@ -45,7 +50,7 @@ class AttemptReader:
 
     @property
     def problems(self) -> list[Problem]:
-        found = []
+        found = [Problem(self._directory / name, _IS_A_LINK) for name in self._links]
         for reader in self._readers.values():
             for message in _messages(reader):
                 found.append(Problem(reader.path, message))
@@ -54,11 +59,13 @@ class AttemptReader:
     def _list(self) -> dict[str, int]:
         try:
             with os.scandir(self._directory) as entries:
-                return {
-                    entry.name: entry.stat().st_size
-                    for entry in entries
-                    if FileName.parse(entry.name) and entry.is_file()
-                }
+                ours = [entry for entry in entries if FileName.parse(entry.name)]
+            self._links = tuple(sorted(e.name for e in ours if e.is_symlink()))
+            return {
+                entry.name: entry.stat().st_size
+                for entry in ours
+                if entry.is_file(follow_symlinks=False)
+            }
         except OSError:
             # Vanished or not ours to read: what was read of it stays known.
             return self._sizes

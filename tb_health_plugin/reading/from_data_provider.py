@@ -67,6 +67,8 @@ def _facts(
 
 
 def _decode(tag: str, content: bytes, datum: Any) -> facts.Fact:
+    if not codec.is_time(datum.wall_time):
+        raise codec.DamagedRecord(f"{tag}: {datum.wall_time!r} is not a time")
     array = datum.numpy
     if array.dtype == object or array.dtype.kind == "S":
         data = array.item()

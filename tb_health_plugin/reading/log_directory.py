@@ -76,9 +76,16 @@ def _attempts(directory: str, folders: list[str]) -> Iterator[Path]:
     if "plugins" not in folders:
         return
     health = Path(directory) / HEALTH_DIRECTORY
+    # A run may be a link, as for TensorBoard; what is ours in it may not.
+    if health.is_symlink() or health.parent.is_symlink():
+        return
     try:
         with os.scandir(health) as entries:
-            yield from sorted(Path(entry.path) for entry in entries if entry.is_dir())
+            yield from sorted(
+                Path(entry.path)
+                for entry in entries
+                if entry.is_dir(follow_symlinks=False)
+            )
     except OSError:
         return
 

@@ -31,7 +31,7 @@ class RecordReader:
 
     @property
     def damaged(self) -> int:
-        return self._tail.damaged + self._undecodable
+        return self._tail.scan.damaged + self._undecodable
 
     @property
     def problem(self) -> str:

@@ -15,12 +15,16 @@ from google.protobuf.message import DecodeError
 from tensorboard.compat.proto.event_pb2 import Event
 
 from tb_health_plugin.events import codec, tags
-from tb_health_plugin.events.framing import HEADER, Scan, masked_crc, whole_records
+from tb_health_plugin.events.framing import HEADER, masked_crc, whole_records
 from tb_health_plugin.events.sample_file import SampleShape, parse_head
 from tb_health_plugin.events.tail import Tail
 from tb_health_plugin.reading.table import TIME, Table
 
 _MASK_DELTA = 0xA282EAD8
+# So many records are looked at in one go after damage, and twice as many each time that
+# all of them are good: damage in every second record must not cost a look at all that
+# follow.
+FEWEST_AHEAD, MOST_AHEAD = 16, 1 << 16
 
 
 class SampleReader:
@@ -33,11 +37,11 @@ class SampleReader:
 
     def __init__(self, path: Path) -> None:
         self._tail = Tail(path)
-        self._scan = Scan()
         self._columns: tuple[str, ...] = ()
         self._shape: SampleShape | None = None
         self._same: npt.NDArray[np.bool_] | None = None
         self._expected: npt.NDArray[np.uint8] | None = None
+        self._ahead = FEWEST_AHEAD
         self.period_seconds = 0.0
         self.newer = False
 
@@ -47,7 +51,7 @@ class SampleReader:
 
     @property
     def damaged(self) -> int:
-        return self._scan.damaged
+        return self._tail.scan.damaged
 
     @property
     def problem(self) -> str:
@@ -70,7 +74,7 @@ class SampleReader:
             if self._shape is not None:
                 rows = self._good_rows(chunk, position)
                 if len(rows):
-                    self._scan.in_damage = False
+                    self._tail.scan.in_damage = False
                     self._append(rows, table)
                     position += rows.size
                     continue
@@ -81,15 +85,17 @@ class SampleReader:
         return position
 
     def _good_rows(self, chunk: bytes, position: int) -> npt.NDArray[np.uint8]:
-        """As many whole, undamaged records as follow each other from `position`."""
+        """Whole, undamaged records that follow each other from `position`."""
         assert self._shape is not None
         size = self._shape.record_bytes
-        count = (len(chunk) - position) // size
+        count = min((len(chunk) - position) // size, self._ahead)
         rows = np.frombuffer(chunk, np.uint8, count * size, position)
         rows = rows.reshape(count, size)
         wrong = (rows != self._expected) & self._same
-        good = _leading(~wrong.any(axis=1))
-        return rows[: self._leading_with_right_crc(rows[:good])]
+        good = self._leading_with_right_crc(rows[: _leading(~wrong.any(axis=1))])
+        more = min(2 * self._ahead, MOST_AHEAD)
+        self._ahead = more if good == count else FEWEST_AHEAD
+        return rows[:good]
 
     def _leading_with_right_crc(self, rows: npt.NDArray[np.uint8]) -> int:
         stored = rows[:, -4:].copy().view("<u4")[:, 0].tolist()
@@ -117,22 +123,22 @@ class SampleReader:
 
     def _read_slowly(self, chunk: bytes, position: int, table: Table) -> int:
         """Reads the head, or one record after damage; returns the bytes used."""
-        for record in whole_records(memoryview(chunk)[position:], self._scan):
+        for record in whole_records(memoryview(chunk)[position:], self._tail.scan):
             self._read_event(bytes(record), table)
             break
-        return self._scan.consumed
+        return self._tail.scan.consumed
 
     def _read_event(self, data: bytes, table: Table) -> None:
         try:
             event = Event.FromString(data)
         except DecodeError:
-            self._scan.damaged += 1
+            self._tail.scan.damaged += 1
             return
         for value in event.summary.value:
             if value.tag == tags.SAMPLES_STARTED and self._shape is None:
                 self._begin(b"".join(value.tensor.string_val[:1]))
             elif not codec.is_time(event.wall_time):
-                self._scan.damaged += 1
+                self._tail.scan.damaged += 1
             elif value.tag == tags.SAMPLES and self._shape is not None:
                 content = value.tensor.tensor_content
                 if len(content) == 8 * len(self._columns):
@@ -147,7 +153,7 @@ class SampleReader:
             self.newer = True
             return
         except codec.UnknownRecord:
-            self._scan.damaged += 1
+            self._tail.scan.damaged += 1
             return
         self._shape = SampleShape(len(self._columns))
         self._expected, self._same = _pattern(self._shape)

@@ -122,7 +122,7 @@ class TestTail:
             assert self.count(follower) == 2
             path.write_bytes(whole)
             assert self.count(follower) == 1
-            assert follower.damaged == 0
+            assert follower.scan.damaged == 0
 
     def test_only_new_bytes_are_read(self, path: Path):
         whole = self.write(path, "first")
