@@ -50,6 +50,10 @@ SAMPLE_TAGS = (tags.SAMPLES, tags.RESOURCES, tags.GRADIENTS, tags.DATA_PIPELINE)
 # Enough for any traceback worth reading; a longer text is cut and says so.
 LONGEST_TEXT = 64 << 10
 
+# As many layers or variables are told, the first ones. More would not fit through the
+# hand-over, and each look at the gradients would take a megabyte of disk.
+MOST_ITEMS = 2_000
+
 # Fields of the event around a message, not of the message itself.
 _OUTER = {field.name for field in dataclasses.fields(facts.Fact)}
 
@@ -166,7 +170,7 @@ def _to_message(fact: Any) -> Message:
                 getattr(message, field.name)[_text(key)] = _setting(key, item)
         elif isinstance(value, tuple):
             is_message = dataclasses.is_dataclass(field.metadata["of"])
-            items = map(_to_message if is_message else _text, value)
+            items = map(_to_message if is_message else _text, value[:MOST_ITEMS])
             getattr(message, field.name).extend(items)
         else:
             setattr(message, field.name, _text(value))

@@ -100,7 +100,7 @@ class Attempt:
         self._forget_cells: Callable[[], None] = lambda: None
         with self.guard.protect("cells of a notebook"):
             self._forget_cells = on_failed_cell(self._cell_failed)
-        on_process_end(self._ended)
+        self._forget_end = on_process_end(self._ended)
 
     @property
     def under_way(self) -> bool:
@@ -135,6 +135,7 @@ class Attempt:
                     wall_time=time.time(), step=step, reason="finished", last_step=step
                 )
             )
+        self._forget_end()
 
     def _cell_failed(self, error: BaseException) -> None:
         if os.getpid() != self.pid:

@@ -51,15 +51,24 @@ _installed_in: int | None = None
 _seen: ProcessEnd | None = None
 
 
-def on_process_end(listener: Callable[[ProcessEnd], None]) -> None:
-    """Calls `listener` once, at the end of this process. Forked children forget it."""
+def on_process_end(listener: Callable[[ProcessEnd], None]) -> Callable[[], None]:
+    """Calls `listener` once, at the end of this process. Forked children forget it.
+
+    Returns:
+        Forgets it here, too.
+    """
     global _installed_in
     _listeners.append(listener)
-    if _installed_in == os.getpid():
-        return
-    _installed_in = os.getpid()
-    sys.excepthook = _ExceptHook(sys.excepthook)
-    atexit.register(_at_exit)
+    if _installed_in != os.getpid():
+        _installed_in = os.getpid()
+        sys.excepthook = _ExceptHook(sys.excepthook)
+        atexit.register(_at_exit)
+
+    def forget() -> None:
+        with contextlib.suppress(ValueError):
+            _listeners.remove(listener)
+
+    return forget
 
 
 def ended_by_exception(error: BaseException, trace: TracebackType | None) -> None:
@@ -124,5 +133,5 @@ def _tell(end: ProcessEnd) -> None:
     if _seen is not None:
         return
     _seen = end
-    for listener in _listeners:
+    for listener in tuple(_listeners):
         listener(end)

@@ -8,9 +8,11 @@ the middle of a step. If it cannot start or dies, a thread of the trainer takes 
 import os
 import threading
 import time
+import weakref
 from pathlib import Path
 
 from tb_health_plugin.events import facts
+from tb_health_plugin.events.codec import MOST_ITEMS
 from tb_health_plugin.events.event_file import encode_fact
 from tb_health_plugin.recording import this_process
 from tb_health_plugin.recording.crash_stacks import crash_stacks
@@ -88,8 +90,9 @@ class Recorder:
             trains_soon=not this_process.is_interactive(),
         )
         self._box.set_terms(self._terms.encode())
-        os.register_at_fork(after_in_child=self._in_a_child)
+        _recorders.add(self)
         self._stop = threading.Event()
+        self._released = False
         self._watched = threading.Event()
         self._thread = threading.Thread(
             target=self._keep, args=(watcher,), name="training-health", daemon=True
@@ -118,6 +121,15 @@ class Recorder:
         """Hands a fact over. Never waits."""
         if self._live:
             self._box.put(encode_fact(fact))
+            if isinstance(fact, facts.TrainingStarted):
+                self._tell_left_out(fact)
+
+    def _tell_left_out(self, begun: facts.TrainingStarted) -> None:
+        """Of a very large model only the first layers and variables are written."""
+        count = max(len(begun.layers), len(begun.variables))
+        if count > MOST_ITEMS:
+            what = f"layers and variables after the first {MOST_ITEMS:,}"
+            self.recording_stopped(what, f"{count:,} are more than can be written")
 
     def keep_log(self, lines: bytes) -> None:
         """The newest lines of the program's log, in place of those before."""
@@ -147,10 +159,10 @@ class Recorder:
         if self._live:
             self.record(last)
             self._live = False
+            self._released = True
             # A thread of ours sees this and ends; the watcher looks at the box.
             self._stop.set()
-            if self._box.owner == WATCHER:
-                self._box.owner = RELEASED
+            self._let_go()
 
     def _keep(self, watcher: bool) -> None:
         """Runs in the thread: starts the watcher, and does its work without one."""
@@ -179,7 +191,14 @@ class Recorder:
                 warn("for now", complaint)
             if time.monotonic() - self._box.watcher_beat_at > LOST_AFTER_SECONDS:
                 return "the watcher was lost"
+        # It may have come after the recording was released.
+        self._let_go()
         return ""
+
+    def _let_go(self) -> None:
+        """Tells the watcher that the story is told, if it is."""
+        if self._released and self._box.owner == WATCHER:
+            self._box.owner = RELEASED
 
     def _write_instead(self, why: str) -> None:
         if why != "it was not asked for":
@@ -204,3 +223,16 @@ class Recorder:
         """A forked child is not the trainer: nothing of it belongs into the record."""
         self._live = False
         self._stop.set()
+
+
+# A function that a fork calls cannot be taken back, and would keep what it belongs to.
+_recorders: "weakref.WeakSet[Recorder]" = weakref.WeakSet()
+
+
+def _in_a_child() -> None:
+    for recorder in list(_recorders):
+        recorder._in_a_child()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_a_child)

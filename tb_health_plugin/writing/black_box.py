@@ -14,6 +14,7 @@ import os
 import struct
 import tempfile
 import threading
+import weakref
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -104,6 +105,9 @@ class BlackBox:
         magic, version, self.trainer_pid = _HEAD.unpack_from(self._map, 0)
         if magic != _MAGIC or version != _VERSION:
             raise ValueError("this file is no black box of this version")
+        # A sweep makes one per trial: none may stay open when nobody needs it.
+        self._close_file = weakref.finalize(self, os.close, fd)
+        self._close_file.atexit = False
 
     # The trainer's side
 
@@ -226,7 +230,7 @@ class BlackBox:
 
     def close(self) -> None:
         self._map.close()
-        os.close(self.fd)
+        self._close_file()
 
     def _set_text(self, at: int, room: int, text: bytes) -> None:
         if len(text) > room - _RECORD.size:

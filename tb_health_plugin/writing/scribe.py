@@ -100,7 +100,8 @@ class Scribe:
         self._tell_dropped(now)
         if sample:
             self.numbers = self._sample()
-        if now < self._retry_at:
+        # By the clock that nobody sets: back by a day, it would keep us from writing.
+        if time.monotonic() < self._retry_at:
             return
         try:
             self._files.ensure_open(now)
@@ -148,12 +149,12 @@ class Scribe:
 
     def _write_sample(self, now: float, numbers: dict[str, float]) -> None:
         """On a full disk samples fail first: facts have room of their own."""
-        if now < self._samples_retry_at:
+        if time.monotonic() < self._samples_retry_at:
             return
         try:
             self._files.append_sample(now, numbers)
         except Exception as error:  # noqa: BLE001 - tried again later
-            self._samples_retry_at = now + RETRY_SECONDS
+            self._samples_retry_at = time.monotonic() + RETRY_SECONDS
             self._files.abandon_samples()
             if self._samples_failing_since is None:
                 self._samples_failing_since = now
@@ -178,7 +179,7 @@ class Scribe:
         )
 
     def _broken(self, error: Exception, now: float) -> None:
-        self._retry_at = now + RETRY_SECONDS
+        self._retry_at = time.monotonic() + RETRY_SECONDS
         self._files.abandon()
         if self._failing_since is None:
             self._failing_since = now

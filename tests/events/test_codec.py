@@ -216,3 +216,13 @@ def test_not_measured_is_a_nan_that_other_nans_are_not():
     assert math.isnan(columns.NOT_MEASURED)
     assert bits(columns.NOT_MEASURED) == columns.NOT_MEASURED_BITS
     assert bits(math.nan) != columns.NOT_MEASURED_BITS
+
+
+def test_of_very_many_layers_the_first_are_told():
+    layers = tuple(facts.Layer(name=str(n)) for n in range(codec.MOST_ITEMS + 1))
+    fact = facts.TrainingStarted(wall_time=1.0, training=0, layers=layers)
+
+    (value,) = codec.fact_summary(fact).value
+
+    read = codec.decode_value(value, 1.0, 0)
+    assert read.layers == layers[: codec.MOST_ITEMS]

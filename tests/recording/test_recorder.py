@@ -137,6 +137,17 @@ class TestADiskThatFails:
             wait_until(lambda: caplog.records)
         wait_until(lambda: messages(directory) == ["kept"])
 
+    def test_a_clock_that_is_set_back_delays_nothing(
+        self, directory: Path, recorder: Recorder, monkeypatch, caplog
+    ):
+        with monkeypatch.context() as broken:
+            self.full(broken, directory)
+            recorder.record(incident("kept"))
+            wait_until(lambda: caplog.records)
+            a_day_ago = time.time() - 86_400
+            monkeypatch.setattr(scribe.time, "time", lambda: a_day_ago)
+        wait_until(lambda: messages(directory) == ["kept"])
+
     def test_a_directory_that_was_removed_is_made_again(
         self, directory: Path, recorder: Recorder
     ):
@@ -174,3 +185,17 @@ def test_facts_for_which_there_is_no_room_are_counted(
     (gap,) = read(directory).all(facts.RecordingStopped)
     assert gap.what.endswith(" facts")
     assert "more came at once" in gap.why
+
+
+def test_a_model_of_very_many_layers_is_told_as_far_as_it_goes(
+    directory: Path, recorder: Recorder
+):
+    layers = tuple(facts.Layer(name=f"layer_{n}", kind="Dense") for n in range(10_000))
+    begun = facts.TrainingStarted(wall_time=time.time(), training=0, layers=layers)
+    recorder.record(begun)
+    wait_until(lambda: read(directory).all(facts.RecordingStopped))
+
+    (told,) = read(directory).all(facts.TrainingStarted)
+    assert len(told.layers) == 2_000
+    (gap,) = read(directory).all(facts.RecordingStopped)
+    assert gap.what == "layers and variables after the first 2,000"
