@@ -61,7 +61,8 @@ def order_of(training: Training, target: Tensor) -> Order | None:
     if target.counts and all(f.distinct is not None for _, f in known):
         total = sum(target.counts.values())
         shares = [count / total for count in target.counts.values()]
-        expected = sum(1 - (1 - share) ** rows for share in shares)
+        kept = (min(max(share, 0.0), 1.0) for share in shares)
+        expected = sum(1 - (1 - share) ** rows for share in kept)
         classes = statistics.median(f.distinct or 0 for _, f in known)
     return Order(
         spread=spread,

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+import numpy as np
+
 from tb_health_plugin.diagnosis import story
 from tb_health_plugin.diagnosis.case import Case
 from tb_health_plugin.diagnosis.choices import choices
@@ -71,6 +73,17 @@ def ask(
     reader: Mapping[str, str] = MappingProxyType({}),
 ) -> Asked:
     """Asks every rule that was not silenced; see `judge`."""
+    with np.errstate(all="ignore"):
+        return _asked(attempt, life, rules, team, reader)
+
+
+def _asked(
+    attempt: Attempt,
+    life: Life,
+    rules: Sequence[Rule] | None,
+    team: Team | None,
+    reader: Mapping[str, str],
+) -> Asked:
     told = story.tell(attempt, life)
     rules = all_rules() if rules is None else rules
     chosen = choices(attempt, rules, reader)

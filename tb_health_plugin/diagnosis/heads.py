@@ -108,7 +108,9 @@ def _judged_layer(training: Training) -> facts.Layer | None:
     if len(seen) != 1:
         return None
     place = seen.pop()
-    return layers[place] if place is not None and place < len(layers) else None
+    if place is None or not 0 <= place < len(layers):
+        return None
+    return layers[place]
 
 
 def loss_kind(text: str) -> LossKind | None:

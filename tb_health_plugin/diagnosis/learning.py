@@ -134,9 +134,14 @@ def losses_of(training: Training) -> list[float]:
         parts = finite(epoch.loss_profile)
         if loss == 0 and parts and any(parts):
             # Keras reports its own counter, which a step of the program never fed.
-            loss = statistics.fmean(parts)
+            loss = _mean(parts)
         found.append(loss)
     return found
+
+
+def _mean(values: Sequence[float]) -> float:
+    """Not `statistics.fmean`, which raises where the sum is infinite."""
+    return sum(values) / len(values)
 
 
 def main_training(case: Case) -> Training | None:
@@ -260,8 +265,8 @@ def _rises(accuracies: Sequence[float], chance: float, error: float) -> bool:
     third = len(accuracies) // 3
     if third < 1:
         return False
-    first = statistics.fmean(accuracies[:third])
-    last = statistics.fmean(accuracies[-third:])
+    first = _mean(accuracies[:third])
+    last = _mean(accuracies[-third:])
     return last > chance and last - first > 3 * error * math.sqrt(2 / third)
 
 

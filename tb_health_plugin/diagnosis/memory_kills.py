@@ -39,4 +39,4 @@ def machine_was_full(attempt: Attempt) -> bool:
         return True
     time = samples.column(TIME)
     late = known & (time >= time[known][-1] - LAST_SECONDS)
-    return bool((used[late] / total[late]).max() >= NEAR_LIMIT)
+    return bool((used[late] >= NEAR_LIMIT * total[late]).any())

@@ -287,6 +287,11 @@ DATA_PIPELINE = (
 
 ALL = (*PROGRESS, *RESOURCES, *GPUS, *GRADIENTS, *DATA_PIPELINE)
 
+# What is counted on a machine is never infinite. A loss may be.
+COUNTED = frozenset(c.name for c in (*PROGRESS, *RESOURCES, *GPUS)) - {"loss"}
+# More bytes than all machines have. What is larger was never counted.
+LARGEST_COUNT = 1e21
+
 
 def check_names(names: Iterable[str], allowed: tuple[Column, ...]) -> None:
     """Makes sure that every name is one of the allowed columns.

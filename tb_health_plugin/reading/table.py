@@ -5,7 +5,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from tb_health_plugin.events.columns import NOT_MEASURED, NOT_MEASURED_BITS
+from tb_health_plugin.events.columns import (
+    COUNTED,
+    LARGEST_COUNT,
+    NOT_MEASURED,
+    NOT_MEASURED_BITS,
+)
 
 Array = npt.NDArray[np.float64]
 
@@ -48,7 +53,10 @@ class Table:
             if name not in self._columns:
                 self._columns[name] = np.full(self._capacity, NOT_MEASURED)
         for name, values in rows.items():
-            self._columns[name][self._length : self._length + added] = values
+            new = self._columns[name][self._length : self._length + added]
+            new[:] = values
+            if name in COUNTED:
+                new[~(np.abs(new) <= LARGEST_COUNT)] = NOT_MEASURED
         self._length += added
 
     def until(self, wall_time: float) -> "Table":

@@ -9,7 +9,7 @@ from tb_health_plugin.events import tags
 from tb_health_plugin.events.columns import NOT_MEASURED
 from tb_health_plugin.events.sample_file import SampleFile, SampleShape
 from tb_health_plugin.reading.sample_reader import SampleReader
-from tb_health_plugin.reading.table import TIME, Table
+from tb_health_plugin.reading.table import TIME, Table, measured
 
 RECORD = SampleShape(2).record_bytes
 COUNT = 5
@@ -105,6 +105,14 @@ class TestTable:
 
         assert not table.has("loss")
         assert not table.has("other")
+
+    def test_a_count_that_cannot_be_is_not_measured(self):
+        table = Table()
+        absurd = [math.inf, -math.inf, math.nan, 1e308, 7.0]
+        table.append({TIME: [1.0] * 5, "step": absurd, "loss": absurd})
+
+        assert measured(table.column("step")).tolist() == [False] * 4 + [True]
+        assert measured(table.column("loss")).all()
 
     def test_a_column_that_joins_late_is_not_measured_before(self):
         table = Table()

@@ -275,7 +275,7 @@ def _gain(training: Training, seen: SeenVariable) -> float | None:
     """By how much the layer scales what comes in, from the size of its weights."""
     layer = inspections.layer_named(training, seen.variable.layer)
     size, units = seen.variable.size, layer.units if layer else None
-    if layer is None or not size or not units or size < units:
+    if layer is None or not size or not units or not 0 < units <= size:
         return None
     if not layer.kind.startswith(("Dense", "Conv")):
         return None

@@ -135,6 +135,7 @@ def _is_fresh(training: Training) -> bool:
         for variable, norm in pairs
         if variable.trainable is not False
         and variable.size
+        and variable.size > 0
         and variable.name.endswith(("bias", "beta"))
     ]
     return bool(sizes) and all(size < FRESH_BIAS for size in sizes)
@@ -177,7 +178,7 @@ def _expected_updates(training: Training, look: facts.Inspected) -> tuple[float,
         return ()
     if kind in _BOUNDED:
         # Such a step moves every weight by at most about the learning rate.
-        sizes = (variable.size or 0 for variable in training.started.variables)
+        sizes = (max(one.size or 0, 0) for one in training.started.variables)
         return tuple(rate * math.sqrt(size) for size in sizes)
     if kind == "SGD":
         momentum = min(training.number("optimizer.momentum") or 0.0, 0.999)
@@ -267,7 +268,8 @@ def _verdict(
         because = "The rate fell to nothing in the first half of the run."
     if not training.inspections:
         because = "The rate is far below usual ones; weights were not looked at."
-    better = 10.0 ** round(math.log10(better))
+    if 0.0 < better < math.inf:
+        better = 10.0 ** round(math.log10(better))
     if learned.start is not None and learned.end is not None:
         text = f"The loss went from {learned.start:.4g} to {learned.end:.4g} in all."
         evidence.append(Evidence(text=text, lane="loss"))

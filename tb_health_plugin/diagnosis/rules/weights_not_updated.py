@@ -245,7 +245,9 @@ def _verdict(
     everything = len(still) == len(every)
     at = training.at(seen[0])
     listed = names([one.variable.name for one in still])
-    with_gradient = [one for one in still if any(g > 0 for g in one.gradients)]
+    with_gradient = [
+        one for one in still if any(g > 0 for g in inspections.known(one.gradients))
+    ]
     headline = (
         f"None of the {len(every):,} variables changed in any step that was looked at"
         if everything
