@@ -29,6 +29,8 @@ from tb_health_plugin.server.view import Partial, ToldRun, View
 MOST_BUCKETS = 2_000
 # Ends what is said of a run that was logged without our hook.
 PARTIAL = " (partial: from its scalars alone)"
+# More than a screen has columns for; of more epochs every n-th is told.
+MOST_EPOCHS = 1_000
 
 
 def run_list(view: View) -> payloads.RunList:
@@ -343,7 +345,10 @@ def _attempts(told: ToldRun) -> list[payloads.AttemptPayload]:
 def _epochs(attempt: Attempt) -> list[payloads.EpochPayload]:
     # A loop without epochs tells its only one again and again: the last counts.
     found = {(e.training, e.epoch): e for e in attempt.all(facts.EpochEnded)}
-    return [_epoch(epoch) for epoch in found.values()]
+    # Counted from the last, which is always told.
+    apart = -(-len(found) // MOST_EPOCHS) or 1
+    kept = list(found.values())[::-1][::apart]
+    return [_epoch(epoch) for epoch in reversed(kept)]
 
 
 def _epoch(epoch: facts.EpochEnded) -> payloads.EpochPayload:

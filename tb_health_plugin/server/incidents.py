@@ -6,10 +6,17 @@ from tb_health_plugin.events import facts, python_stacks
 from tb_health_plugin.reading.run_history import Attempt
 from tb_health_plugin.server import payloads
 
+# More marks than a timeline can show; the gravest are kept, then the newest.
+MOST_INCIDENTS = 500
+_RANKS = {"critical": 0, "warning": 1}
+
 
 def incidents(attempts: list[Attempt]) -> list[payloads.IncidentPayload]:
     """Incidents, gaps in the recording and the end, in the order they happened."""
     found = [one for attempt in attempts for one in _incidents_of(attempt)]
+    if len(found) > MOST_INCIDENTS:
+        found.sort(key=lambda one: (_RANKS.get(one["severity"], 2), -one["wall_time"]))
+        del found[MOST_INCIDENTS:]
     found.sort(key=lambda one: one["wall_time"])
     for index, one in enumerate(found):
         one["id"] = str(index)

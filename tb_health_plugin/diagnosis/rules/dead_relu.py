@@ -79,11 +79,12 @@ def judge(case: Case) -> Outcome:
     seen = inspections.looks(training)
     every = inspections.variables(training, seen)
     learned = loss_course.has_learned(training)
+    feeding = _feeding(training, every)
     dead = [
         found
         for layer in inspections.layers(training, seen)
         if _can_die(layer)
-        and (found := _dead(layer, _feeding(training, layer, every), learned))
+        and (found := _dead(layer, feeding[layer.layer.name], learned))
     ]
     return _verdict(case, training, dead, learned) if dead else None
 
@@ -131,16 +132,18 @@ def _can_die(seen: SeenLayer) -> bool:
 
 
 def _feeding(
-    training: Training, seen: SeenLayer, every: list[SeenVariable]
-) -> list[SeenVariable]:
-    """The variables of the layer, or of the last one before it that has some."""
-    order = [layer.name for layer in training.started.layers]
-    end = order.index(seen.layer.name)
-    for name in reversed(order[: end + 1]):
-        own = [one for one in every if one.variable.layer == name]
-        if own:
-            return own
-    return []
+    training: Training, every: list[SeenVariable]
+) -> dict[str, list[SeenVariable]]:
+    """By layer its variables, or those of the last one before it that has some."""
+    own: dict[str | None, list[SeenVariable]] = {}
+    for one in every:
+        own.setdefault(one.variable.layer, []).append(one)
+    found: dict[str, list[SeenVariable]] = {}
+    last: list[SeenVariable] = []
+    for layer in training.started.layers:
+        last = own.get(layer.name, last)
+        found.setdefault(layer.name, last)
+    return found
 
 
 def _dead(
