@@ -6,6 +6,7 @@ no rule can stop early.
 """
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -25,25 +26,25 @@ LOOKS_PER_E_FOLD = 200
 BATCHES_SEEN = 15_000
 
 
-def long_run(seconds: int = DAY) -> Attempt:
+def long_run(seconds: int = DAY, layers: int = LAYERS) -> Attempt:
     """The attempt, as it is known after so many seconds."""
     attempt = Attempt("long")
     attempt.period_seconds = 1.0
-    for fact in _start():
+    for fact in told(seconds, layers):
         attempt.add(fact)
-    for fact in _epochs(seconds):
-        attempt.add(fact)
-    for fact in _stretches(seconds):
-        attempt.add(fact)
-    for fact in _looks(seconds):
-        attempt.add(fact)
-    for fact in _batches(seconds):
-        attempt.add(fact)
-    if seconds >= DAY:
-        for fact in _end():
-            attempt.add(fact)
     attempt.samples.append(samples(0, seconds))
     return attempt
+
+
+def told(seconds: int = DAY, layers: int = LAYERS) -> Iterator[facts.Fact]:
+    """All facts of it."""
+    yield from _start(layers)
+    yield from _epochs(seconds)
+    yield from _stretches(seconds)
+    yield from _looks(seconds, layers)
+    yield from _batches(seconds)
+    if seconds >= DAY:
+        yield from _end()
 
 
 def samples(begin: int, end: int) -> dict[str, Array]:
@@ -89,18 +90,18 @@ def samples(begin: int, end: int) -> dict[str, Array]:
     return columns
 
 
-def _start() -> list[facts.Fact]:
+def _start(count: int) -> list[facts.Fact]:
     layers = tuple(
         facts.Layer(
             name=f"dense_{number}",
             kind="Dense",
-            activation="relu" if number < LAYERS - 1 else "softmax",
+            activation="relu" if number < count - 1 else "softmax",
             units=10,
             parameters=110,
             trainable=True,
-            is_output=number == LAYERS - 1,
+            is_output=number == count - 1,
         )
-        for number in range(LAYERS)
+        for number in range(count)
     )
     variables = tuple(
         facts.Variable(
@@ -124,7 +125,7 @@ def _start() -> list[facts.Fact]:
             planned_steps_per_epoch=STEPS // EPOCHS,
             first_step=0,
             loop="fit",
-            trainable_parameters=110 * LAYERS,
+            trainable_parameters=110 * count,
             layers=layers,
             variables=variables,
             settings={
@@ -204,9 +205,9 @@ def _stretches(seconds: int) -> list[facts.Fact]:
     ]
 
 
-def _looks(seconds: int) -> list[facts.Fact]:
+def _looks(seconds: int, layers: int) -> list[facts.Fact]:
     at, found = 1.0, []
-    variables, layers = 2 * LAYERS, LAYERS
+    variables = 2 * layers
     while at < seconds:
         found.append(
             facts.Inspected(

@@ -38,9 +38,9 @@ def write(folder: Path) -> None:
     for number in range(RUNS - 1):
         began = _BEGAN + 600 * number
         name = f"sweep/run_{number:04}"
-        _attempt(folder / name, began, SMALL_SAMPLES, 100, fails=number % 3 == 0)
+        attempt(folder / name, began, SMALL_SAMPLES, 100, fails=number % 3 == 0)
         _scalars(folder / name, began, SMALL_SAMPLES, 100)
-    _attempt(folder / BIG_RUN, _BEGAN, BIG_SAMPLES, BIG_STEPS, fails=True)
+    attempt(folder / BIG_RUN, _BEGAN, BIG_SAMPLES, BIG_STEPS, fails=True)
     _scalars(folder / BIG_RUN, _BEGAN, BIG_SAMPLES, BIG_STEPS)
 
 
@@ -66,7 +66,7 @@ def _numbers(samples: int, steps: int) -> np.ndarray:
     )
 
 
-def _attempt(run: Path, began: float, samples: int, steps: int, *, fails: bool) -> None:
+def attempt(run: Path, began: float, samples: int, steps: int, *, fails: bool) -> None:
     directory = run / HEALTH_DIRECTORY / "recorded"
     directory.mkdir(parents=True)
     ended = began + samples

@@ -8,15 +8,23 @@ from tests.torture import (
     cruel_disks,
     damaged_files,
     hostile_requests,
+    hostile_values,
+    jumping_clocks,
+    many_trainings,
+    server_storm,
     signal_storm,
 )
 from tests.torture.chamber import Chamber, Tally, torment
 
 CHAMBERS: tuple[Chamber, ...] = (
     damaged_files.CHAMBER,
+    hostile_values.CHAMBER,
     hostile_requests.CHAMBER,
     signal_storm.CHAMBER,
+    server_storm.CHAMBER,
+    jumping_clocks.CHAMBER,
     cruel_disks.CHAMBER,
+    many_trainings.CHAMBER,
 )
 # Chambers take turns, so that a run that is cut short has seen all of them.
 TURN_SECONDS = 60.0

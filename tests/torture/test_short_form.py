@@ -6,6 +6,10 @@ from tests.torture import (
     cruel_disks,
     damaged_files,
     hostile_requests,
+    hostile_values,
+    jumping_clocks,
+    many_trainings,
+    server_storm,
     signal_storm,
 )
 from tests.torture.chamber import Broken, Chamber, torment
@@ -15,9 +19,13 @@ from tests.torture.chamber import Broken, Chamber, torment
     ("chamber", "rounds"),
     [
         (damaged_files.CHAMBER, 40),
+        (hostile_values.CHAMBER, 10),
         (hostile_requests.CHAMBER, 6),
         pytest.param(signal_storm.CHAMBER, 8, marks=pytest.mark.live),
         pytest.param(cruel_disks.CHAMBER, 6, marks=pytest.mark.live),
+        pytest.param(jumping_clocks.CHAMBER, 3, marks=pytest.mark.live),
+        pytest.param(server_storm.CHAMBER, 1, marks=pytest.mark.live),
+        pytest.param(many_trainings.CHAMBER, 1, marks=pytest.mark.live),
     ],
     ids=lambda one: one.name if isinstance(one, Chamber) else "",
 )

@@ -5,9 +5,11 @@ import os
 import random
 import signal
 import subprocess
+import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from demo.tensorboard_server import wait_until
 from tb_health_plugin.diagnosing import find_run
@@ -29,17 +31,18 @@ LONGEST_LIFE_SECONDS = 1.5
 class Victim:
     """A training of `STEPS` short steps that says each step once it is handed over."""
 
-    def __init__(self, logdir: Path) -> None:
+    def __init__(self, logdir: Path, env: Mapping[str, str]) -> None:
         self.logdir = logdir
         self._output = logdir.parent / f"{logdir.name}.out"
         self._errors = logdir.parent / f"{logdir.name}.err"
+        _, *rest = command(logdir, "finished")
         with self._output.open("wb") as out, self._errors.open("wb") as err:
             self.process = subprocess.Popen(
-                command(logdir, "finished"),
+                [env.get("TB_HEALTH_TEST_PYTHON", sys.executable), *rest],
                 stdout=out,
                 stderr=err,
                 cwd=ROOT,
-                env={**os.environ, "TB_HEALTH_TEST_PATIENCE": "1"},
+                env={**os.environ, "TB_HEALTH_TEST_PATIENCE": "1", **env},
             )
 
     @property
@@ -109,12 +112,14 @@ class Victim:
 
 
 @contextlib.contextmanager
-def victim(folder: Path | None = None) -> Iterator[Victim]:
+def victim(
+    folder: Path | None = None, *, env: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[Victim]:
     """A training that has begun, and of which nothing is left afterwards."""
     with tempfile.TemporaryDirectory() as own:
         logdir = (folder or Path(own)) / "run"
         logdir.mkdir()
-        made = Victim(logdir)
+        made = Victim(logdir, env)
         try:
             wait_until(lambda: made.said or made.process.poll() is not None)
             yield made

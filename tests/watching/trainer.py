@@ -121,6 +121,8 @@ def main(logdir: str, ending: str) -> None:
     patience = os.environ.get("TB_HEALTH_TEST_PATIENCE")
     if patience:
         recorder_module.LOST_AFTER_SECONDS = float(patience)
+    # A Python that was made for the test; the watcher is started by it, too.
+    sys.executable = os.environ.get("TB_HEALTH_TEST_PYTHON", sys.executable)
     recorder = start(Path(logdir))
     if ending == "endless":
         train(recorder, 1_000_000)
