@@ -14,7 +14,7 @@ export TF_CPP_MIN_LOG_LEVEL ?= 2
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo screenshots cases test check lint fast frontend frontend-check bench bench-store torture build proto docs format clean
+.PHONY: help env demo screenshots cases test check lint fast frontend frontend-check bench bench-store torture compat audit build proto docs format clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,6 +60,13 @@ bench-store: $(READY) ## Keep the last measurement in the repository and write i
 
 torture: $(READY) ## Try to break it for a while (MINUTES=5)
 	$(BIN)/python -m tests.torture --minutes $(or $(MINUTES),5)
+
+compat: $(READY) ## Try the wheel with the oldest and newest versions it allows (ONLY=name)
+	$(BIN)/python -m tests.compat $(if $(ONLY),--only "$(ONLY)")
+
+audit: $(READY) ## Ask for known weaknesses of what we depend on
+	$(BIN)/python -m pip install -q --disable-pip-version-check pip-audit
+	$(BIN)/python -m tests.audit $(if $(STRICT),--strict)
 
 build: $(READY) ## Build the wheel into dist/
 	$(BIN)/python -m build --wheel

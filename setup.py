@@ -59,7 +59,7 @@ setup(
         "protobuf>=3.20",
         "psutil>=5.9",
         "rich>=13",
-        "tensorboard>=2.16",
+        "tensorboard>=2.16.2",
         "werkzeug>=2.2",
     ],
     extras_require={

@@ -1,0 +1,1 @@
+"""The matrix of versions: `make compat` tries the wheel with each."""
