@@ -14,14 +14,17 @@ HERE = Path(__file__).parent
 
 # What make check, make test and make bench need, and nothing else does.
 DEV = [
+    "boto3>=1.28",
     "build>=1.2",
     "codespell>=2.3",
+    "fsspec>=2023.1",
     "grpcio-tools>=1.60",
     "hypothesis>=6.100",
     "import-linter>=2.1",
     "ipykernel>=6.29",
     "ipython>=8.18",
     "jsonschema>=4.20",
+    "moto[s3,server]>=5",
     "mypy>=1.15",
     "playwright>=1.49",
     "py-spy>=0.4",
@@ -68,6 +71,11 @@ setup(
         "gpu": ["nvidia-ml-py>=12.535"],
         # Shows the native frames of a training that hangs.
         "stacks": ["py-spy>=0.4"],
+        # Log directories on object stores, as TensorBoard reads them.
+        "s3": ["boto3>=1.28"],
+        "gs": ["gcsfs>=2023.1"],
+        # `tb-health report --ray`.
+        "ray": ["ray>=2.9"],
         "dev": DEV,
     },
     entry_points={

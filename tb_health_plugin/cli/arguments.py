@@ -5,8 +5,15 @@ import glob
 import os
 from pathlib import Path
 
+from tb_health_plugin.events.attempt import is_remote
+
 # How deep below the current directory a run is looked for by its name.
 _BELOW = ("*/", "*/*/")
+
+
+def place(text: str) -> Path | str:
+    """A directory, or the address of one on an object store, as it was given."""
+    return text if is_remote(text) else Path(text)
 
 
 def add_run(parser: argparse.ArgumentParser) -> None:
@@ -23,8 +30,10 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--run", help="name of the run (default: the latest)")
 
 
-def _directory(given: str) -> Path:
+def _directory(given: str) -> Path | str:
     """A directory as it was given; else the one of the run that is called so."""
+    if is_remote(given):
+        return given
     path = Path(given).expanduser()
     if path.is_absolute() or os.path.lexists(path):
         return path

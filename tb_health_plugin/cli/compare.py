@@ -10,9 +10,11 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from tb_health_plugin.cli.arguments import place
 from tb_health_plugin.cli.printing import WIDEST, console, print_json, section
 from tb_health_plugin.cli.waiting import waiting
 from tb_health_plugin.comparing.alignment import ALIGNS
+from tb_health_plugin.events.attempt import is_remote
 from tb_health_plugin.reading.opening import open_library
 from tb_health_plugin.server.comparison import compare_runs
 from tb_health_plugin.server.payloads import ComparisonPayload, RunRow
@@ -30,7 +32,7 @@ def add_parser(commands: Any) -> None:
         usage="tb-health compare (LOGDIR A [B] | A B) [options]",
     )
     parser.add_argument(
-        "logdir", type=Path, help="the directory TensorBoard reads, or that of run A"
+        "logdir", type=place, help="the directory TensorBoard reads, or that of run A"
     )
     parser.add_argument(
         "a", metavar="A", help="name of the run under question, or directory of run B"
@@ -59,8 +61,12 @@ def _call(options: argparse.Namespace) -> int:
     return int(compare(logdir, a, b, options.align, as_json=options.json))
 
 
-def named(logdir: Path, a: str, b: str | None) -> tuple[Path, str, str | None]:
+def named(
+    logdir: Path | str, a: str, b: str | None
+) -> tuple[Path | str, str, str | None]:
     """A log directory and two names in it, also where directories were given."""
+    if is_remote(logdir):
+        return logdir, a, b
     inside, other = _whole(logdir), _whole(a)
     if b is None and other.is_dir() and not other.is_relative_to(inside):
         above = Path(os.path.commonpath([inside, other]))
@@ -85,7 +91,9 @@ def _relative(path: Path, above: Path) -> str:
     return path.relative_to(above).as_posix()
 
 
-def compare(logdir: Path, a: str, b: str | None, align: str, *, as_json: bool) -> bool:
+def compare(
+    logdir: Path | str, a: str, b: str | None, align: str, *, as_json: bool
+) -> bool:
     """Prints the comparison; true if the runs differ.
 
     Raises:

@@ -6,6 +6,7 @@ from typing import Any
 
 from rich.text import Text
 
+from tb_health_plugin.cli.arguments import place
 from tb_health_plugin.cli.printing import STYLES, console, print_json
 from tb_health_plugin.cli.waiting import waiting
 from tb_health_plugin.diagnosis.verdict import Story
@@ -30,7 +31,7 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument(
         "logdir",
-        type=Path,
+        type=place,
         nargs="?",
         default=Path(),
         help="the directory TensorBoard reads (default: here)",

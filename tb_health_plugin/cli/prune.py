@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tb_health_plugin.cli.arguments import place
 from tb_health_plugin.cli.printing import console
 from tb_health_plugin.cli.waiting import waiting
 from tb_health_plugin.diagnosis.quantities import size
@@ -41,7 +42,7 @@ def add_parser(commands: Any) -> None:
         description="Lists recordings of Training Health that are old, and removes "
         "them with --yes. Event files of TensorBoard are never touched.",
     )
-    parser.add_argument("logdir", type=Path, help="the directory TensorBoard reads")
+    parser.add_argument("logdir", type=place, help="the directory TensorBoard reads")
     parser.add_argument(
         "--older-than",
         type=float,
@@ -56,9 +57,9 @@ def add_parser(commands: Any) -> None:
 def _call(options: argparse.Namespace) -> int:
     if not options.older_than > 0:
         raise Refused("--older-than must be a number of days above 0")
-    check_directory(options.logdir)
+    logdir = check_directory(options.logdir)
     with waiting(f"Reading {options.logdir}"):
-        old = list(find_old(options.logdir, options.older_than, time.time()))
+        old = list(find_old(logdir, options.older_than, time.time()))
     printed = console(widest=None)
     for one in old:
         printed.print(f"{one.run}: {size(one.bytes)}, {one.days:.0f} days old")

@@ -29,7 +29,7 @@ def _call(options: argparse.Namespace) -> int:
     return 0
 
 
-def show_replay(logdir: Path, run: str | None, *, rules: str = "") -> None:
+def show_replay(logdir: Path | str, run: str | None, *, rules: str = "") -> None:
     """Prints one line per finding.
 
     Raises:

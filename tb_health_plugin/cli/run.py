@@ -22,7 +22,7 @@ from tb_health_plugin.cli.stderr_copy import StderrCopy, stderr_copy
 from tb_health_plugin.diagnosis.endings import name_of
 from tb_health_plugin.diagnosis.story import tell
 from tb_health_plugin.events import facts
-from tb_health_plugin.events.attempt import HEALTH_DIRECTORY
+from tb_health_plugin.events.attempt import HEALTH_DIRECTORY, is_remote
 from tb_health_plugin.reading.attempt_reader import AttemptReader
 from tb_health_plugin.reading.liveness import life_of
 from tb_health_plugin.reading.run_history import Attempt
@@ -147,6 +147,11 @@ def _make_logdir(given: str | None, name: str) -> tuple[Path, str]:
     """The directory, and how to name it to the user."""
     stamp = time.strftime("%Y%m%d-%H%M%S")
     shown = given if given is not None else f"logs/{name}-{stamp}"
+    if is_remote(shown):
+        raise CannotStart(
+            f"nothing can be recorded in {shown}: it is on an object store. Pass "
+            "--logdir with a directory of this machine, and copy it there."
+        )
     directory = Path(os.path.abspath(Path(shown).expanduser()))
     try:
         directory.mkdir(parents=True, exist_ok=True)

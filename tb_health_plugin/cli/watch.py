@@ -58,7 +58,7 @@ def _call(options: argparse.Namespace) -> int:
 
 
 def watch(
-    logdir: Path, run: str | None, console: Console
+    logdir: Path | str, run: str | None, console: Console
 ) -> tuple[RunHistory, StartStory]:
     """Shows the run until it has ended; returns it.
 

@@ -58,7 +58,7 @@ def add_rules_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def why(logdir: Path, run: str | None, *, as_json: bool, rules: str = "") -> bool:
+def why(logdir: Path | str, run: str | None, *, as_json: bool, rules: str = "") -> bool:
     """Prints the answer; true if the run needs somebody.
 
     Raises:

@@ -5,6 +5,7 @@ a damaged or busy file of ours can neither stop nor starve theirs.
 """
 
 import os
+import re
 import secrets
 import socket
 import time
@@ -17,6 +18,12 @@ from tb_health_plugin.events.tags import PLUGIN_NAME
 HEALTH_DIRECTORY = Path("plugins") / PLUGIN_NAME
 
 _SUFFIX = ".tfrecord"
+_SCHEME = re.compile("[a-zA-Z][0-9a-zA-Z.+-]*://")
+
+
+def is_remote(logdir: "str | os.PathLike[str]") -> bool:
+    """It is the address of an object store, as in "s3://bucket/logs"."""
+    return _SCHEME.match(os.fspath(logdir)) is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ do both ways of reading: our own files and TensorBoard's data provider.
 """
 
 import dataclasses
+import functools
 import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -191,6 +192,7 @@ def _setting(name: str, value: Any) -> Any:
     return _text(masked_setting(name, value) if isinstance(value, str) else value)
 
 
+@functools.cache
 def _message_fields(kind: type) -> list["dataclasses.Field[Any]"]:
     outer = _OUTER if issubclass(kind, facts.Fact) else ()
     return [field for field in dataclasses.fields(kind) if field.name not in outer]

@@ -30,8 +30,9 @@ _IS_A_LINK = "is a link, and is not followed: put the file itself there"
 class AttemptReader:
     """Keeps an `Attempt` up to date with its files."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *, late_seconds: float = 0.0) -> None:
         self.attempt = Attempt(directory.name)
+        self.attempt.late_seconds = late_seconds
         self._directory = directory
         self._readers: dict[str, RecordReader | SampleReader] = {}
         self._sizes: dict[str, int] = {}

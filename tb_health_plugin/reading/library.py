@@ -87,7 +87,9 @@ class Library:
         Args:
             tick: Called with how many runs were read, and of how many.
         """
-        found = [run for root in self._local_roots() for run in find_runs(root)]
+        for root in self.roots:
+            root.refresh()
+        found = [run for root in self.roots for run in find_runs(root)]
         self.found, self.read = len(found), 0
         names = {run.name for run in found}
         for run in found:
@@ -110,9 +112,6 @@ class Library:
         self._summaries = attempts
         self._publish()
 
-    def _local_roots(self) -> list[Root]:
-        return [root for root in self.roots if not root.remote]
-
     def _follow(self, run: FoundRun) -> bool:
         followed = self._followed.setdefault(run.name, _Followed())
         changed = followed.has_events != run.has_events
@@ -121,7 +120,10 @@ class Library:
         changed |= wishes != followed.wishes
         followed.wishes = wishes
         for path in run.attempts:
-            reader = followed.readers.setdefault(path, AttemptReader(path))
+            reader = followed.readers.get(path)
+            if reader is None:
+                reader = AttemptReader(path, late_seconds=run.late_seconds)
+                followed.readers[path] = reader
             changed |= reader.refresh()
         followed.version += changed
         return changed

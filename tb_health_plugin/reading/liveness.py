@@ -65,6 +65,7 @@ def life_of(attempt: Attempt, now: float, *, root: Path = Path("/")) -> Life:
             restarted_after_seconds=restarted,
         )
     limit = max(SILENT_SECONDS, SILENT_PERIODS * attempt.period_seconds)
+    limit += attempt.late_seconds
     return Life(
         alive=silent <= limit,
         because=f"Nothing was recorded for more than {limit:,.0f} seconds.",

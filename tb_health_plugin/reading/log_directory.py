@@ -1,15 +1,19 @@
 """Finds the runs below a log directory, named as TensorBoard names them."""
 
 import os
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from tb_health_plugin.events.attempt import HEALTH_DIRECTORY
+from tb_health_plugin.events.attempt import HEALTH_DIRECTORY, is_remote
 from tb_health_plugin.events.rule_choices import RULES_FILE
 
-_SCHEME = re.compile("[a-zA-Z][0-9a-zA-Z.]*://")
+if TYPE_CHECKING:
+    from tb_health_plugin.reading.remote_directory import RemoteDirectory
+
+# What is copied to an object store comes there late: every few minutes, say.
+STORE_LATE_SECONDS = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +26,14 @@ class FoundRun:
         has_events: TensorBoard's loaders find event files in it.
         rule_files: Files with wishes for the rules, of this directory and those above
             it, the innermost last.
+        late_seconds: How late it may be seen here that something was written.
     """
 
     name: str
     attempts: tuple[Path, ...]
     has_events: bool
     rule_files: tuple[Path, ...] = ()
+    late_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,21 +41,36 @@ class Root:
     """A log directory.
 
     Attributes:
-        path: Where it is.
+        path: Where it is, or its copy if it is on an object store.
         name: The name that `--logdir_spec` gave it, or none.
-        remote: Its address, if it is not on this machine.
+        remote: What keeps that copy; None if it is on this machine.
     """
 
     path: Path
     name: str = ""
-    remote: str = ""
+    remote: "RemoteDirectory | None" = None
+
+    @property
+    def shown(self) -> str:
+        """Where it is, for people."""
+        return self.remote.address if self.remote else str(self.path)
+
+    @property
+    def problem(self) -> str:
+        """Why it could not be read the last time; empty if it could."""
+        return self.remote.problem if self.remote else ""
+
+    def refresh(self) -> None:
+        """Brings the copy up to date, if it is one."""
+        if self.remote is not None:
+            self.remote.refresh()
 
 
 def parse_roots(logdir: str, logdir_spec: str) -> tuple[Root, ...]:
     """The log directories that TensorBoard was started with."""
     if logdir_spec:
         return tuple(_parse_spec(part) for part in logdir_spec.split(",") if part)
-    return (_root(logdir),) if logdir else ()
+    return (root_of(logdir),) if logdir else ()
 
 
 def find_runs(root: Root) -> Iterator[FoundRun]:
@@ -67,7 +88,9 @@ def find_runs(root: Root) -> Iterator[FoundRun]:
             wishes = (*wishes, Path(directory) / RULES_FILE)
         rule_files[directory] = wishes
         if attempts or has_events:
-            yield FoundRun(_name(root, directory), attempts, has_events, wishes)
+            late = STORE_LATE_SECONDS if root.remote else 0.0
+            name = _name(root, directory)
+            yield FoundRun(name, attempts, has_events, wishes, late)
         # Below plugins/ lies data of plugins, not runs.
         folders[:] = sorted(name for name in folders if name != "plugins")
 
@@ -111,18 +134,21 @@ def _name(root: Root, directory: str) -> str:
 
 def _parse_spec(part: str) -> Root:
     """`name:/path` or `/path`, told apart as TensorBoard does."""
-    named = ":" in part and not part.startswith("/") and not _is_remote(part)
+    named = ":" in part and not part.startswith("/") and not is_remote(part)
     if not named or os.path.splitdrive(part)[0]:
-        return _root(part)
+        return root_of(part)
     name, _, path = part.partition(":")
-    return _root(path, name)
+    return root_of(path, name)
 
 
-def _root(path: str, name: str = "") -> Root:
-    if _is_remote(path):
-        return Root(Path(path), name, remote=path)
-    return Root(Path(path).expanduser(), name)
+def root_of(logdir: "str | os.PathLike[str]", name: str = "") -> Root:
+    """The log directory at a path, or at the address of an object store."""
+    if not is_remote(logdir):
+        return Root(Path(logdir).expanduser(), name)
+    # What it needs takes memory, and most log directories are not of that kind.
+    from tb_health_plugin.reading.remote_directory import (  # noqa: PLC0415
+        RemoteDirectory,
+    )
 
-
-def _is_remote(path: str) -> bool:
-    return _SCHEME.match(path) is not None
+    remote = RemoteDirectory(os.fspath(logdir))
+    return Root(remote.path, name, remote)

@@ -3,9 +3,9 @@
 import os
 from pathlib import Path
 
-from tb_health_plugin.events.attempt import HEALTH_DIRECTORY
+from tb_health_plugin.events.attempt import HEALTH_DIRECTORY, is_remote
 from tb_health_plugin.reading.library import Library, Run, Tick
-from tb_health_plugin.reading.log_directory import Root
+from tb_health_plugin.reading.log_directory import Root, root_of
 
 _PLUGINS = Path(HEALTH_DIRECTORY).parts[0]
 
@@ -30,9 +30,26 @@ def open_library(
     Raises:
         CannotRead: There is no such directory, or it may not be read.
     """
-    library = Library([Root(check_directory(logdir))])
+    library = Library([open_root(logdir)])
     library.refresh(tick)
     return library
+
+
+def open_root(logdir: "str | os.PathLike[str]") -> Root:
+    """The directory, or one on an object store, if it can be read.
+
+    Raises:
+        CannotRead: There is no such directory, or it may not be read.
+    """
+    if not is_remote(logdir):
+        return Root(check_directory(logdir))
+    root = root_of(logdir)
+    root.refresh()
+    if root.problem:
+        raise CannotRead(f"{root.shown} {root.problem}")
+    if root.remote is not None and root.remote.is_empty:
+        raise CannotRead(f"{root.shown} does not exist, or is empty")
+    return root
 
 
 def check_directory(logdir: "str | os.PathLike[str]") -> Path:
@@ -41,6 +58,9 @@ def check_directory(logdir: "str | os.PathLike[str]") -> Path:
     Raises:
         CannotRead: There is no such directory, or it may not be read.
     """
+    if is_remote(logdir):
+        where = os.fspath(logdir)
+        raise CannotRead(f"{where} is on an object store; name a directory here")
     directory = Path(logdir).expanduser()
     complaint = _complaint(directory)
     if complaint:
@@ -88,7 +108,8 @@ def _complaint(directory: Path) -> str | None:
 
 def why_nothing(library: Library, name: str | None = None) -> str:
     """What there is in place of the run that was asked for, as a sentence."""
-    where = library.roots[0].path
+    root = library.roots[0]
+    where = root.shown
     if name is not None:
         known = [run.name for run in library.runs()]
         near = f"; there are {', '.join(known[:5])}" if known else ""
@@ -96,7 +117,7 @@ def why_nothing(library: Library, name: str | None = None) -> str:
         return f"No run called {name!r} with health data below {where}{near}{more}"
     if library.runs():
         return f"No run with health data below {where}, only event files of TensorBoard"
-    others = _other_plugins(where)
+    others = _other_plugins(root.path)
     if others:
         return f"No runs below {where}, only data of other plugins: {', '.join(others)}"
     return f"No runs below {where}: it holds neither health data nor event files"

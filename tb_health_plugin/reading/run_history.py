@@ -19,12 +19,14 @@ class Attempt:
         id: Name of its directory; stable.
         samples: The numbers it left, one row per moment.
         period_seconds: Time between two samples as planned; 0 if unknown.
+        late_seconds: How late what it writes may be seen here.
     """
 
     def __init__(self, id: str) -> None:
         self.id = id
         self.samples = Table()
         self.period_seconds = 0.0
+        self.late_seconds = 0.0
         self._by_kind: dict[type[facts.Fact], list[facts.Fact]] = {}
 
     def add(self, fact: facts.Fact) -> None:

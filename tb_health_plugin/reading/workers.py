@@ -1,13 +1,15 @@
 """Tells workers of one start from starts one after the other."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     # A history is made of starts, so it imports this module.
     from tb_health_plugin.reading.run_history import Attempt
+
+K = TypeVar("K", bound=Hashable)
 
 # As older records word TF_CONFIG: "task worker 0, cluster worker 2, ps 1".
 _CONFIG = re.compile(r"task (\w+) (\d+), cluster (.*)")
@@ -120,8 +122,11 @@ def starts(attempts: "Iterable[Attempt]") -> tuple[Start, ...]:
     return tuple(one.close() for one in found)
 
 
-def joined(runs: "Mapping[str, Iterable[Attempt]]") -> dict[str, str]:
+def joined(runs: "Mapping[K, Iterable[Attempt]]") -> dict[K, K]:
     """Runs that are one training, because its workers write to different places.
+
+    Args:
+        runs: By their names, or by whatever else tells them apart.
 
     Returns:
         By name of a run: the one that its workers belong to, where the lead writes.
@@ -132,7 +137,7 @@ def joined(runs: "Mapping[str, Iterable[Attempt]]") -> dict[str, str]:
         for attempt in attempts
         if (worker := worker_of(attempt)) and worker.is_together
     }
-    owners: dict[str, str] = {}
+    owners: dict[K, K] = {}
     for start in starts(attempt for _, attempt in places.values()):
         names = [places[id(attempt)][0] for attempt in start.attempts]
         owner = owners.get(names[0], names[0])

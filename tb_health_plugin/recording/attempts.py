@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from tb_health_plugin.events import facts
-from tb_health_plugin.events.attempt import new_attempt_directory
+from tb_health_plugin.events.attempt import is_remote, new_attempt_directory
 from tb_health_plugin.events.rule_choices import checked
 from tb_health_plugin.recording import failed_cell
 from tb_health_plugin.recording.guard import Guard
@@ -238,6 +238,12 @@ def attempt_for(
         ValueError: `logdir` or `rules` cannot be used; the message says why.
     """
     wanted = None if rules is None else checked(rules)
+    if is_remote(logdir):
+        raise ValueError(
+            f"logdir={os.fspath(logdir)!r} is on an object store, which takes no bytes "
+            "at the end of a file. Record to a directory of this machine and copy it "
+            "there while it grows; docs/workers.md says how."
+        )
     directory = Path(os.path.abspath(Path(logdir).expanduser()))
     with _attempts_lock:
         attempt = _attempts.get(directory)

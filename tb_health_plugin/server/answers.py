@@ -47,17 +47,18 @@ def run_list(view: View) -> payloads.RunList:
         for problem in one.run.problems
     ]
     for root in library.roots:
-        if root.remote:
+        if root.problem:
             problems.append(
                 {
                     "run": root.name or ".",
-                    "file": root.remote,
-                    "message": "only log directories on this machine are read for now",
+                    "file": root.shown,
+                    "message": root.problem,
                 }
             )
     return {
         "logdirs": [
-            root.remote or os.path.abspath(root.path) for root in library.roots
+            root.shown if root.remote else os.path.abspath(root.path)
+            for root in library.roots
         ],
         "reading": {
             "complete": library.complete,

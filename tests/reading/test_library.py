@@ -61,8 +61,6 @@ class TestParsingFlags:
             ("/x", [Root(Path("/x"))]),
             ("/x:y/z", [Root(Path("/x:y/z"))]),
             ("a:/x:y", [Root(Path("/x:y"), "a")]),
-            ("gs://b/x", [Root(Path("gs://b/x"), remote="gs://b/x")]),
-            ("a:gs://b", [Root(Path("gs://b"), "a", remote="gs://b")]),
         ],
     )
     def test_a_spec_is_split_as_tensorboard_splits_it(self, spec, roots):
