@@ -10,12 +10,21 @@ from bench import (
     judging_cost,
     reading_cost,
     report,
+    report_speed,
     tab_speed,
     watcher_cost,
 )
 
 OUT = Path(__file__).parent / "out"
-QUESTIONS = (watcher_cost, gpu_cost, hook_cost, reading_cost, judging_cost, tab_speed)
+QUESTIONS = (
+    watcher_cost,
+    gpu_cost,
+    hook_cost,
+    reading_cost,
+    judging_cost,
+    report_speed,
+    tab_speed,
+)
 
 
 def main() -> int:

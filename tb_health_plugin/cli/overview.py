@@ -1,13 +1,18 @@
 """What many runs have in common: causes, hours lost to them, who fails again."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypedDict
 
 from tb_health_plugin.cli.many_runs import Judged
 
-# A program counts as one that fails again from this many runs with the same cause.
+# Something counts as failing again from this many runs with the same cause.
 REPEATED = 2
+# Hosts and datasets are shared by many programs, so it takes more.
+REPEATED_SHARED = 3
+# A host or a dataset stands out if it has this many times its share of a cause: where
+# everything runs on one machine, all causes are on that machine.
+STANDS_OUT = 1.5
 
 
 class Cause(TypedDict):
@@ -24,9 +29,15 @@ class Cause(TypedDict):
 
 
 class Repeated(TypedDict):
-    """A program that ended more than once by the same cause."""
+    """What has the same cause again and again.
 
-    program: str
+    Attributes:
+        by: "program", "line" of code, "host" or "dataset".
+        name: Which one.
+    """
+
+    by: str
+    name: str
     id: str
     runs: int
     lost_hours: float
@@ -45,27 +56,13 @@ class Overview(TypedDict):
 def overview(judged: Sequence[Judged]) -> Overview:
     """Counts, most frequent cause first; healthy ones last."""
     causes: dict[str, Cause] = {}
-    again: dict[tuple[str, str], list[Judged]] = defaultdict(list)
     for one in judged:
         verdict = one.answer["verdict"]
-        id, lost = verdict["id"], lost_hours(one)
-        severity = verdict["severity"]
+        id, severity = verdict["id"], verdict["severity"]
         empty: Cause = {"id": id, "severity": severity, "runs": 0, "lost_hours": 0.0}
         cause = causes.setdefault(id, empty)
         cause["runs"] += 1
-        cause["lost_hours"] += lost
-        if severity != "info" and one.program:
-            again[one.program, id].append(one)
-    repeated: list[Repeated] = [
-        {
-            "program": program,
-            "id": id,
-            "runs": len(runs),
-            "lost_hours": sum(map(lost_hours, runs)),
-        }
-        for (program, id), runs in again.items()
-        if len(runs) >= REPEATED
-    ]
+        cause["lost_hours"] += lost_hours(one)
     ranked = sorted(
         causes.values(), key=lambda c: (c["severity"] == "info", -c["runs"], c["id"])
     )
@@ -75,8 +72,66 @@ def overview(judged: Sequence[Judged]) -> Overview:
         "problems": len(bad),
         "lost_hours": sum(map(lost_hours, bad)),
         "causes": ranked,
-        "repeated": sorted(repeated, key=lambda r: (-r["runs"], r["program"])),
+        "repeated": repeated(judged),
     }
+
+
+def repeated(judged: Sequence[Judged]) -> list[Repeated]:
+    """Programs and lines of code with the same cause more than once.
+
+    Hosts and datasets, too, where there are others, which have it far less often.
+    """
+    found = []
+    for by, name_of in _OFFENDERS.items():
+        runs: dict[tuple[str, str], list[Judged]] = defaultdict(list)
+        for one in filter(is_problem, judged):
+            if name := name_of(one):
+                runs[name, one.answer["verdict"]["id"]].append(one)
+        for (name, id), ones in runs.items():
+            least = REPEATED_SHARED if by in _SHARED else REPEATED
+            if len(ones) >= least and _stands_out(judged, by, name, id):
+                again: Repeated = {
+                    "by": by,
+                    "name": name,
+                    "id": id,
+                    "runs": len(ones),
+                    "lost_hours": sum(map(lost_hours, ones)),
+                }
+                found.append(again)
+    order = list(_OFFENDERS)
+    return sorted(
+        found, key=lambda r: (order.index(r["by"]), -r["runs"], r["name"], r["id"])
+    )
+
+
+def _stands_out(judged: Sequence[Judged], by: str, name: str, id: str) -> bool:
+    """It has more of this cause than its share of all runs explains."""
+    if by not in _SHARED:
+        return True
+    known = [one for one in judged if _OFFENDERS[by](one)]
+    own = [one for one in known if _OFFENDERS[by](one) == name]
+    cause = [one for one in known if one.answer["verdict"]["id"] == id]
+    here = [one for one in own if one.answer["verdict"]["id"] == id]
+    expected = len(own) / len(known) * len(cause)
+    return len(here) >= STANDS_OUT * expected
+
+
+def _line(one: Judged) -> str | None:
+    """The line of the user's code that the verdict names."""
+    place = one.answer["verdict"]["place"]
+    file, line = place.get("file"), place.get("line")
+    return f"{file}:{line}" if file and line else None
+
+
+# What may fail again, in the order of the report.
+_OFFENDERS: dict[str, Callable[[Judged], str | None]] = {
+    "program": lambda one: one.program,
+    "line": _line,
+    "host": lambda one: one.host,
+    "dataset": lambda one: one.dataset,
+}
+# Many programs use the same one, so that it has some of every cause.
+_SHARED = ("host", "dataset")
 
 
 def is_problem(one: Judged) -> bool:

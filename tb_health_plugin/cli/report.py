@@ -1,9 +1,6 @@
 """`tb-health report`: one or many runs as a page, a table or data to go on with."""
 
 import argparse
-import csv
-import io
-import json
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,39 +10,26 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tb_health_plugin import __version__
+from tb_health_plugin.cli.arguments import place
+from tb_health_plugin.cli.engines import Engine, on_all_cores, on_ray
 from tb_health_plugin.cli.many_runs import Judged, judge_all
 from tb_health_plugin.cli.markdown import markdown
-from tb_health_plugin.cli.overview import is_problem, lost_hours, overview
+from tb_health_plugin.cli.overview import is_problem, overview
 from tb_health_plugin.cli.printing import STYLES, console
+from tb_health_plugin.cli.rows import (
+    causes_csv,
+    causes_json_lines,
+    csv_text,
+    json_lines,
+    json_text,
+)
 from tb_health_plugin.cli.waiting import waiting
 from tb_health_plugin.diagnosis.quantities import duration
-from tb_health_plugin.reading.opening import (
-    NothingRecorded,
-    check_directory,
-    open_library,
-    recorded_run,
-)
-from tb_health_plugin.server.report_page import MOST_RUNS, report_html
-
-COLUMNS = (
-    "logdir",
-    "run",
-    "verdict",
-    "detail",
-    "severity",
-    "confidence",
-    "state",
-    "step",
-    "attempts",
-    "started_at",
-    "hours",
-    "lost_hours",
-    "program",
-    "host",
-    "headline",
-)
-
+from tb_health_plugin.reading.library import Library
+from tb_health_plugin.reading.log_directory import Root
+from tb_health_plugin.reading.opening import NothingRecorded, open_root, recorded_run
+from tb_health_plugin.server.report_page import MOST_RUNS, report_of
+from tb_health_plugin.server.view import View
 
 _PAGE = ".html"
 
@@ -62,10 +46,21 @@ def add_parser(commands: Any) -> None:
         ".html (a page that opens from disk), .md (for an issue), .json, .jsonl (one "
         "run a line), .csv.",
     )
-    parser.add_argument("logdirs", type=Path, nargs="+", metavar="LOGDIR")
+    parser.add_argument("logdirs", type=place, nargs="+", metavar="LOGDIR")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE")
     parser.add_argument(
         "--run", action="append", help="only this run; may be given several times"
+    )
+    parser.add_argument(
+        "--causes",
+        action="store_true",
+        help="write causes and what fails again, not a line per run (.csv, .jsonl)",
+    )
+    parser.add_argument(
+        "--ray",
+        action="store_true",
+        help="judge the runs on a Ray cluster (RAY_ADDRESS, else one on this machine); "
+        "all of it must see the same directories",
     )
     parser.set_defaults(call=_call)
 
@@ -76,32 +71,40 @@ def _call(options: argparse.Namespace) -> int:
     if file and kind not in (_PAGE, *_FORMATS):
         known = ", ".join((_PAGE, *_FORMATS))
         raise CannotWrite(f"{file} must end in one of {known}")
-    logdirs = [check_directory(logdir) for logdir in options.logdirs]
-    judged = _judge(logdirs, options.run)
+    if options.causes and kind not in _TOGETHER:
+        known = " or ".join(_TOGETHER)
+        raise CannotWrite(f"--causes needs -o with a file that ends in {known}")
+    roots = [open_root(logdir) for logdir in options.logdirs]
+    judged = _judge(roots, options.run, on_ray if options.ray else on_all_cores)
     if file is None:
         print_table(judged, console(widest=None))
     elif kind == _PAGE:
-        _write(file, _html(logdirs, judged))
+        _write(file, _html(roots, judged))
     else:
-        _write(file, _FORMATS[kind](judged))
+        formats = _TOGETHER if options.causes else _FORMATS
+        _write(file, formats[kind](judged))
     return int(any(map(is_problem, judged)))
 
 
-def _judge(logdirs: Sequence[Path], names: Sequence[str] | None) -> list[Judged]:
+def _judge(
+    roots: Sequence[Root], names: Sequence[str] | None, engine: Engine
+) -> list[Judged]:
     with waiting("Judging runs") as tick:
-        judged = judge_all(logdirs, tick)
+        judged = judge_all(roots, tick, engine=engine)
     if names:
         judged = [one for one in judged if one.answer["run"] in names]
     if not judged:
-        for logdir in logdirs:
+        for root in roots:
+            library = Library([root])
+            library.refresh()
             # Raises with what there is instead.
-            recorded_run(open_library(logdir), names[0] if names else None)
+            recorded_run(library, names[0] if names else None)
         raise NothingRecorded("No run with health data was found")
     return judged
 
 
-def _html(logdirs: Sequence[Path], judged: Sequence[Judged]) -> str:
-    if len(logdirs) != 1:
+def _html(roots: Sequence[Root], judged: Sequence[Judged]) -> str:
+    if len(roots) != 1:
         raise CannotWrite("A page shows the runs of one log directory; name just one")
     # The first is the one in question: a run with a problem, if there is one.
     runs = [
@@ -113,7 +116,9 @@ def _html(logdirs: Sequence[Path], judged: Sequence[Judged]) -> str:
             "choose some with --run, or write .csv, .json or .md"
         )
     with waiting("Writing the page"):
-        return report_html(logdirs[0], runs)
+        view = View(Library(roots))
+        view.refresh()
+        return report_of(view, runs)
 
 
 def _write(file: Path, text: str) -> None:
@@ -129,59 +134,21 @@ def _write(file: Path, text: str) -> None:
     Console(stderr=True, highlight=False).print(f"{file}: {size:,.0f} KiB")
 
 
-def _row(one: Judged) -> dict[str, Any]:
-    verdict = one.answer["verdict"]
-    return {
-        "logdir": one.logdir,
-        "run": one.answer["run"],
-        "verdict": verdict["id"],
-        "detail": verdict["detail"],
-        "severity": verdict["severity"],
-        "confidence": verdict["confidence"],
-        "state": one.answer["state"],
-        "step": one.answer["step"],
-        "attempts": one.answer["attempts"],
-        "started_at": one.answer["started_at"],
-        "hours": round(one.hours, 4),
-        "lost_hours": round(lost_hours(one), 4),
-        "program": one.program,
-        "host": one.host,
-        "headline": verdict["headline"],
-    }
-
-
-def _json(judged: Sequence[Judged]) -> str:
-    whole = {
-        "tensorboard-plugin-health": __version__,
-        "overview": overview(judged),
-        "runs": [{"logdir": one.logdir, **one.answer} for one in judged],
-    }
-    return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
-
-
-def _json_lines(judged: Sequence[Judged]) -> str:
-    rows = ({"logdir": one.logdir, **one.answer} for one in judged)
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-
-
-def _csv(judged: Sequence[Judged]) -> str:
-    file = io.StringIO()
-    writer = csv.DictWriter(file, COLUMNS)
-    writer.writeheader()
-    writer.writerows(map(_row, judged))
-    return file.getvalue()
-
-
 _FORMATS: dict[str, Callable[[Sequence[Judged]], str]] = {
     ".md": markdown,
-    ".json": _json,
-    ".jsonl": _json_lines,
-    ".csv": _csv,
+    ".json": json_text,
+    ".jsonl": json_lines,
+    ".csv": csv_text,
+}
+# Of all runs together.
+_TOGETHER: dict[str, Callable[[Sequence[Judged]], str]] = {
+    ".jsonl": causes_json_lines,
+    ".csv": causes_csv,
 }
 
 
 def print_table(judged: Sequence[Judged], console: Console) -> None:
-    """Causes, hours lost to them, and programs that failed again."""
+    """Causes, hours lost to them, and what failed again."""
     whole = overview(judged)
     console.print(
         Text(
@@ -203,10 +170,17 @@ def print_table(judged: Sequence[Judged], console: Console) -> None:
         console.print()
         console.print(Text("Again and again", style="bold"))
     for again in whole["repeated"]:
+        of = f"{_OF[again['by']]}{again['name']}"
         console.print(
-            f"  {again['program']}: {again['id']} in {again['runs']:,} runs, "
-            f"{_lost(again['lost_hours'])} lost"
+            Text(
+                f"  {of}: {again['id']} in {again['runs']:,} runs, "
+                f"{_lost(again['lost_hours'])} lost"
+            )
         )
+
+
+# What kind of thing a name is, where that is not plain.
+_OF = {"program": "", "line": "", "host": "host ", "dataset": "data "}
 
 
 def _lost(hours: float) -> str:

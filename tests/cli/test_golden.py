@@ -17,6 +17,7 @@ from tb_health_plugin import diagnose
 from tb_health_plugin.cli import report, show, why
 from tb_health_plugin.cli.many_runs import judge_all
 from tb_health_plugin.diagnosing import find_run, judge_latest
+from tb_health_plugin.reading.log_directory import Root
 from tests import runs
 
 GOLDEN = Path(__file__).with_name("golden")
@@ -37,7 +38,7 @@ def _show(name: str) -> Callable[[Console], None]:
 
 def _report(console: Console) -> None:
     names = ("healthy", "killed_outside", "killed_outside-2")
-    report.print_table(judge_all([runs.HERE / name for name in names]), console)
+    report.print_table(judge_all([Root(runs.HERE / name) for name in names]), console)
 
 
 # Few, and of runs whose words are settled.
