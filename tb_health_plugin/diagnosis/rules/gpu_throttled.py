@@ -24,6 +24,7 @@ What to do
 import numpy as np
 
 from tb_health_plugin.diagnosis.case import Case
+from tb_health_plugin.diagnosis.gpu_brakes import HEAT, POWER, Brake, braked
 from tb_health_plugin.diagnosis.gpu_pace import Cost, cost, lengths
 from tb_health_plugin.diagnosis.gpu_sharing import shared
 from tb_health_plugin.diagnosis.gpus import label, measured_gpus, moment, named
@@ -34,10 +35,6 @@ from tb_health_plugin.diagnosis.rule import Rule
 from tb_health_plugin.diagnosis.verdict import Evidence, Fix, NotMeasured, Verdict
 from tb_health_plugin.reading.table import Array
 
-# NVML's bits: slowed down for heat by software, or by the hardware itself.
-HEAT_BITS = 0x20 | 0x40
-# Capped by the power limit, or braked by the power supply.
-POWER_BITS = 0x04 | 0x80
 # Shorter than this it may be one hot moment, or the end of a validation.
 LEAST_SECONDS = 30.0
 # Less of the time in which the card works is a hot hour, not the training.
@@ -46,12 +43,6 @@ LEAST_SHARE = Option(
     0.3,
     "Share of its working time in which a GPU was held back from which on it is told.",
 )
-# Below this the card works on nothing worth a clock.
-BUSY = 0.2
-# Heat: a sixth of the speed is worth a fan. Power: cards at full load run some way
-# below their highest clock by design, so that much more must be missing.
-SLOW_BY_HEAT = 0.85
-SLOW_BY_POWER = 0.6
 # Without reasons: clocks of a card at work, against those it had earlier in this run.
 FALLEN = 0.7
 AT_WORK = 0.5
@@ -62,11 +53,7 @@ def judge(case: Case) -> Verdict | NotMeasured | None:
     """The first GPU that was slowed down: heat, power, falling clocks, then others."""
     gpus = list(measured_gpus(case))
     for gpu in gpus:
-        found = (
-            _of(case, gpu, "heat", HEAT_BITS, SLOW_BY_HEAT)
-            or _of(case, gpu, "power", POWER_BITS, SLOW_BY_POWER)
-            or _falling(case, gpu)
-        )
+        found = _of(case, gpu, HEAT) or _of(case, gpu, POWER) or _falling(case, gpu)
         if found is not None:
             return found
     sharing = [found for gpu in gpus if (found := shared(case, gpu))]
@@ -99,28 +86,22 @@ def _falling(case: Case, gpu: int) -> Verdict | None:
     )
 
 
-def _of(case: Case, gpu: int, detail: str, bits: int, slow: float) -> Verdict | None:
-    table = case.samples
-    times = table.column("wall_time")
-    reasons = table.column(f"gpu{gpu}_throttle_reasons")
-    clock = table.column(f"gpu{gpu}_sm_clock_hertz")
-    busy = table.column(f"gpu{gpu}_busy_fraction")
-    highest = last_value(case, f"gpu{gpu}_sm_clock_max_hertz")
-    known = np.isfinite(reasons) & np.isfinite(clock) & (reasons >= 0)
-    # Where nobody tells how busy it is, a reason is all there is.
-    known &= ~(busy < BUSY)
-    if not highest or highest <= 0 or known.sum() < 2:
+def _of(case: Case, gpu: int, brake: Brake) -> Verdict | None:
+    found = braked(case.samples, gpu, brake)
+    if found is None:
         return None
-    held = known.copy()
-    held[known] = (reasons[known].astype(np.int64) & bits) != 0
-    held &= clock < slow * highest
+    known, held, highest = found
+    times = case.samples.column("wall_time")
+    clock = case.samples.column(f"gpu{gpu}_sm_clock_hertz")
     each = lengths(case)
     seconds = float(each[held].sum())
     least = case.tuned(LEAST_SHARE) * float(each[known].sum())
     if seconds < max(LEAST_SECONDS, least):
         return None
     paid = cost(case, held, known & ~held)
-    return _verdict(case, gpu, detail, times[held], clock[held], highest, seconds, paid)
+    return _verdict(
+        case, gpu, brake.name, times[held], clock[held], highest, seconds, paid
+    )
 
 
 def _verdict(

@@ -7,8 +7,9 @@ What it means
 
 How we know
   Every worker records what its own time goes into: waiting for its batches, its
-  callbacks, its CPU quota, its machine's memory and disks. One stands out by far; the
-  others spend that time inside of the step, where they wait for it.
+  callbacks, its CPU quota, its machine's memory and disks, and what its GPU's driver
+  says of heat and power. One stands out by far; the others spend that time inside of
+  the step, where they wait for it.
 
 What it is mistaken for
   A training that is slow everywhere: then all workers wait alike, and the rule for
@@ -68,6 +69,16 @@ _KINDS = {
         Fix(
             title="Give it the same CPU limit as the others",
             why="The kernel stops it again and again; the others are not stopped.",
+        ),
+    ),
+    "gpu": _Kind(
+        "with a GPU held back by heat or power",
+        "has a GPU that is held back by heat or power",
+        "gpu",
+        Fix(
+            title="Cool its GPU, or look at its power",
+            why="The driver lowers its clocks; the GPUs of the others run at theirs.",
+            code="nvidia-smi -q -d TEMPERATURE,POWER,PERFORMANCE",
         ),
     ),
     "callbacks": _Kind(
@@ -165,6 +176,7 @@ def _verdict(case: Case, share: float, kind: str, theirs: float, size: int) -> V
 _SAME = {
     "data": ("input_bound",),
     "cpu_quota": ("cpu_limited", "slow_step"),
+    "gpu": ("gpu_throttled", "slow_step"),
     "callbacks": ("slow_callback",),
     "swap": ("swap_thrash",),
     "disk": ("disk_slow",),

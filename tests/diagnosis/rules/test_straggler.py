@@ -26,6 +26,19 @@ def throttled(each_second: float) -> dict:
     return {"cgroup_cpu_throttled_periods": np.arange(60) * each_second}
 
 
+def gpu(clock: float, reasons: int) -> dict:
+    """A card at work with that part of its highest clock."""
+    return {
+        "gpu0_busy_fraction": np.full(60, 0.95),
+        "gpu0_throttle_reasons": np.full(60, float(reasons)),
+        "gpu0_sm_clock_hertz": np.full(60, clock * 2e9),
+        "gpu0_sm_clock_max_hertz": np.full(60, 2e9),
+    }
+
+
+HOT, CAPPED = 0x40, 0x04
+
+
 class TestFires:
     def test_one_that_waits_for_its_own_data(self):
         assert found(worker(0, spent(**FAST)), worker(1, spent(**SLOW))) == [
@@ -40,6 +53,19 @@ class TestFires:
         )
 
         assert found(free, held) == [("1", "cpu_quota")]
+
+    @pytest.mark.parametrize("reason", [HOT, CAPPED])
+    def test_one_with_a_gpu_that_is_held_back(self, reason: int):
+        pace = {"wait": 0.1, "step": 49.0}
+        free = [worker(n, spent(**pace), size=3, columns=gpu(0.95, 0)) for n in (0, 1)]
+        held = worker(2, spent(**pace), size=3, columns=gpu(0.45, reason))
+
+        assert found(*free, held) == [("2", "gpu")]
+        told = story(*free, held, alive=(0, 1, 2)).story.verdict
+        assert told.headline == (
+            "Worker 2 holds all 3 back: it has a GPU that is held back by heat or "
+            "power 100% of the time"
+        )
 
     def test_one_of_many(self):
         team = [worker(n, spent(**FAST), size=8) for n in range(7)]
@@ -107,6 +133,31 @@ class TestStaysSilent:
         team[who] = worker(who, spent(**SLOW))
 
         assert found(*team) == []
+
+    def test_if_all_gpus_touch_their_power_limit(self):
+        pace = {"wait": 0.1, "step": 49.0}
+
+        assert (
+            found(*(worker(n, spent(**pace), columns=gpu(0.5, CAPPED)) for n in (0, 1)))
+            == []
+        )
+
+    def test_if_a_reason_costs_no_speed(self):
+        pace = {"wait": 0.1, "step": 49.0}
+        free = worker(0, spent(**pace), columns=gpu(0.97, 0))
+
+        assert found(free, worker(1, spent(**pace), columns=gpu(0.92, CAPPED))) == []
+
+    def test_if_the_gpus_of_the_others_were_not_measured(self):
+        pace = {"wait": 0.1, "step": 49.0}
+
+        assert (
+            found(
+                worker(0, spent(**pace)),
+                worker(1, spent(**pace), columns=gpu(0.4, HOT)),
+            )
+            == []
+        )
 
     def test_alone(self):
         assert found(worker(0, spent(**SLOW))) == []
