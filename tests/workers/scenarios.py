@@ -29,21 +29,25 @@ QUOTA_MICROSECONDS = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
-    """What happens to worker 1 of two, and what must be told.
+    """What happens to worker 1, and what must be told.
 
     Attributes:
         trainer: What its program is told to do.
         causes: Ids of verdicts that name it.
         worker: The one that must be named; empty if nothing is wrong.
+        details: Of these verdicts; any if empty.
+        size: How many workers there are.
         steps: Steps of worker 1.
-        missing: Steps that the other one has more.
+        missing: Steps that the others have more.
         group: Kind of control group that worker 1 runs in.
         apart: They run in network namespaces of their own, and the wire is cut.
     """
 
     trainer: str = ""
     causes: tuple[str, ...]
+    details: tuple[str, ...] = ()
     worker: str = "worker 1"
+    size: int = 2
     steps: int = 150
     missing: int = 0
     group: str = ""
@@ -60,14 +64,26 @@ SCENARIOS = {
         causes=("host_oom", "memory_leak"),
         group="memory",
     ),
-    # Where others take the cores all steps are slow, and only the wait stands out.
     "slow_data": Scenario(
-        trainer="slow_data", causes=("straggler", "input_bound"), steps=60
+        trainer="slow_data", causes=("straggler",), details=("data",), steps=60
     ),
-    "cpu_quota": Scenario(trainer="work", causes=("straggler",), steps=60, group="cpu"),
+    "cpu_quota": Scenario(
+        trainer="work",
+        causes=("straggler",),
+        details=("cpu_quota",),
+        steps=60,
+        group="cpu",
+    ),
     "fewer_batches": Scenario(causes=("peer_lost",), steps=80, missing=70),
-    "network_cut": Scenario(causes=("peer_lost",), worker="", apart=True),
+    "network_cut": Scenario(
+        causes=("peer_lost",), details=("network",), worker="", apart=True
+    ),
+    "one_of_three_drags": Scenario(
+        trainer="slow_data", causes=("straggler",), details=("data",), size=3, steps=60
+    ),
+    "one_of_four_killed": Scenario(causes=("killed_outside",), size=4),
 }
+KILLED = ("killed", "one_of_four_killed")
 
 
 def play(name: str, logdir: Path) -> Answer:
@@ -80,22 +96,23 @@ def play(name: str, logdir: Path) -> Answer:
     with contextlib.ExitStack() as stack:
         group = stack.enter_context(_group(scenario.group)) if scenario.group else None
         wire = stack.enter_context(_wire()) if scenario.apart else None
-        first, second = _start(logdir, scenario, group, wire)
+        workers = _start(logdir, scenario, group, wire)
+        first, second, *_ = workers
         try:
             _happen(name, second, logdir / "worker1.txt", group, wire)
-            _wait(lambda: first.poll() is not None)
+            wait(lambda: first.poll() is not None)
             if name == "frozen":
                 # Its own watcher says so, too, in its own time.
-                _wait(lambda: _told(logdir, "stopped_process") or second.poll())
+                wait(lambda: _told(logdir, "stopped_process") or second.poll())
         finally:
-            for one in (first, second):
-                if one.poll() is None and one is second and name != "frozen":
+            for one in workers:
+                if one.poll() is None and one is not first and name != "frozen":
                     with contextlib.suppress(subprocess.TimeoutExpired):
                         one.wait(20)
                 with contextlib.suppress(ProcessLookupError):
                     one.kill()
                 one.wait()
-        _wait(lambda: _is_written(logdir))
+        wait(lambda: is_written(logdir, scenario.size))
     return diagnose(logdir)
 
 
@@ -103,26 +120,29 @@ def right(name: str, answer: Answer) -> bool:
     """The right worker and the right cause."""
     scenario, verdict = SCENARIOS[name], answer["verdict"]
     named = verdict["place"].get("worker", "")
-    return verdict["id"] in scenario.causes and named == scenario.worker
+    is_detail = not scenario.details or verdict["detail"] in scenario.details
+    return verdict["id"] in scenario.causes and is_detail and named == scenario.worker
 
 
 def _start(
     logdir: Path, scenario: Scenario, group: Path | None, wire: "Wire | None"
-) -> tuple["subprocess.Popen[bytes]", "subprocess.Popen[bytes]"]:
-    hosts = wire.hosts if wire else ("127.0.0.1", "127.0.0.1")
-    ports = zip(hosts, _ports(2), strict=True)
-    cluster = {"worker": [f"{host}:{port}" for host, port in ports]}
+) -> list["subprocess.Popen[bytes]"]:
+    size = scenario.size
+    hosts = wire.hosts if wire else ("127.0.0.1",) * size
+    places = zip(hosts, free_ports(size), strict=True)
+    cluster = {"worker": [f"{host}:{port}" for host, port in places]}
     logdir.mkdir(parents=True, exist_ok=True)
     others = scenario.trainer if scenario.trainer == "work" else "nothing"
-    steps = (scenario.steps + scenario.missing, scenario.steps)
-    wrong = (others, scenario.trainer or "nothing")
     started = []
-    for index in (0, 1):
+    for index in range(size):
         task = {"type": "worker", "index": index}
         config = json.dumps({"cluster": cluster, "task": task})
         code = [sys.executable, str(TRAINER), str(logdir)]
-        command = [*code, str(steps[index]), wrong[index]]
-        if group is not None and index == 1:
+        is_it = index == 1
+        steps = scenario.steps + (0 if is_it else scenario.missing)
+        wrong = (scenario.trainer or "nothing") if is_it else others
+        command = [*code, str(steps), wrong]
+        if group is not None and is_it:
             into = f'echo $$ > {group}/cgroup.procs && exec "$@"'
             command = ["sh", "-c", into, "sh", *command]
         if wire is not None:
@@ -141,7 +161,7 @@ def _start(
                     },
                 )
             )
-    return started[0], started[1]
+    return started
 
 
 def _happen(
@@ -158,13 +178,13 @@ def _happen(
         return words in output.read_bytes() or second.poll() is not None
 
     if wire is not None:
-        _wait(lambda: has_done(60))
+        wait(lambda: has_done(60))
         wire.cut()
-    if name == "killed":
-        _wait(lambda: has_done(60))
+    if name in KILLED:
+        wait(lambda: has_done(60))
         second.send_signal(signal.SIGKILL)
     if name == "cpu_quota" and group is not None:
-        _wait(lambda: has_done(3))
+        wait(lambda: has_done(3))
         (group / "cpu.cfs_quota_us").write_text(str(QUOTA_MICROSECONDS))
 
 
@@ -213,11 +233,11 @@ def _group(kind: str) -> Iterator[Path]:
     try:
         yield group
     finally:
-        _wait(lambda: not (group / "cgroup.procs").read_text())
+        wait(lambda: not (group / "cgroup.procs").read_text())
         group.rmdir()
 
 
-def _ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
     sockets = [socket.socket() for _ in range(count)]
     for one in sockets:
         one.bind(("127.0.0.1", 0))
@@ -231,10 +251,10 @@ def _told(logdir: Path, cause: str) -> bool:
     return any(row["cause"] == cause for row in _rows(logdir))
 
 
-def _is_written(logdir: Path) -> bool:
+def is_written(logdir: Path, size: int) -> bool:
     """Every worker has an end on record."""
     states = [row["state"] for row in _rows(logdir)]
-    return len(states) == 2 and not {"running", "stuck"} & set(states)
+    return len(states) == size and not {"running", "stuck"} & set(states)
 
 
 def _rows(logdir: Path) -> list[WorkerPayload]:
@@ -242,7 +262,7 @@ def _rows(logdir: Path) -> list[WorkerPayload]:
     return workers["table"] if workers else []
 
 
-def _wait(until: Callable[[], object], seconds: float = PATIENCE_SECONDS) -> None:
+def wait(until: Callable[[], object], seconds: float = PATIENCE_SECONDS) -> None:
     deadline = time.monotonic() + seconds
     while not until() and time.monotonic() < deadline:
         time.sleep(0.2)

@@ -21,7 +21,9 @@ BATCH = 32
 GOES_WRONG_AT = 60
 # All wait this long in every step, so that a training takes some seconds.
 STEP_SECONDS = 0.03
+# Slow data takes at least this long, and twice as long as the step on a busy machine.
 SLOW_DATA_SECONDS = 0.25
+MOST_SLOW_DATA_SECONDS = 1.5
 MIB = 1 << 20
 
 _eaten: list[bytearray] = []
@@ -67,10 +69,13 @@ def main(logdir: str, steps: int, wrong: str) -> None:
 def batches(steps: int, wrong: str) -> Iterator[tuple[tf.Tensor, tf.Tensor]]:
     numbers = np.random.default_rng(0)
     rows = 2_048 if wrong.endswith("work") else BATCH
+    handed_on = time.monotonic()
     for step in range(steps):
         if wrong == "slow_data" and step > 2:
-            time.sleep(SLOW_DATA_SECONDS)
+            wait = max(SLOW_DATA_SECONDS, 2 * (time.monotonic() - handed_on))
+            time.sleep(min(wait, MOST_SLOW_DATA_SECONDS))
         x = numbers.normal(size=(rows, 8)).astype("float32")
+        handed_on = time.monotonic()
         yield tf.constant(x), tf.constant(x.sum(axis=1, keepdims=True))
 
 
