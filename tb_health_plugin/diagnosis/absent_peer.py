@@ -3,7 +3,7 @@
 from tb_health_plugin.diagnosis import durations
 from tb_health_plugin.diagnosis.ending import Ending, ended
 from tb_health_plugin.diagnosis.moments import stopped_at
-from tb_health_plugin.diagnosis.peers import own_task, tasks
+from tb_health_plugin.diagnosis.peers import own_task, serves, tasks
 from tb_health_plugin.diagnosis.silence import IDLE
 from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Moment, State
 from tb_health_plugin.reading.run_history import Attempt
@@ -22,7 +22,7 @@ def ending(attempt: Attempt, how: str | None, state: State) -> Ending | None:
         state: The state for that.
     """
     own = own_task(attempt)
-    if own is None or not _did_nothing(attempt):
+    if own is None or serves(attempt) or not _did_nothing(attempt):
         return None
     at = stopped_at(attempt)
     seconds = (attempt.last_seen_at or 0.0) - (attempt.started_at or 0.0)

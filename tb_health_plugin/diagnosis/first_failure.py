@@ -1,9 +1,11 @@
 """Which of several workers failed first, and whose failure comes from that one."""
 
+import dataclasses
 from dataclasses import dataclass
 from typing import Literal
 
 from tb_health_plugin.diagnosis.moments import has_returned, last_end
+from tb_health_plugin.diagnosis.peers import serves
 from tb_health_plugin.diagnosis.verdict import Story, Verdict
 from tb_health_plugin.events import facts
 from tb_health_plugin.reading.run_history import Attempt
@@ -40,12 +42,14 @@ class Member:
         attempt: Its record.
         story: Of that record.
         clock_ahead_seconds: What to take from its times; None if unknown.
+        is_cleaned_up: It serves others, and was ended when these were done.
     """
 
     name: str
     attempt: Attempt
     story: Story
     clock_ahead_seconds: float | None = 0.0
+    is_cleaned_up: bool = False
 
     @property
     def title(self) -> str:
@@ -56,7 +60,8 @@ class Member:
     def failure(self) -> Verdict | None:
         """What ended it or holds it up; None if it is fine or only warned."""
         verdict = self.story.verdict
-        if self.story.state in ("running", "finished") or verdict is None:
+        is_over = self.story.state in ("running", "finished") or self.is_cleaned_up
+        if is_over or verdict is None:
             return None
         # A training that ended early in good order may have warnings, too.
         is_end = verdict.id in _ENDS or verdict.severity == "critical"
@@ -84,6 +89,19 @@ class Member:
             return end.happened_at or end.wall_time
         gone = self.attempt.last(facts.ProcessEnded)
         return gone.wall_time if gone else (self.attempt.last_seen_at or 0.0)
+
+
+def without_cleaned_up(members: "list[Member]") -> "list[Member]":
+    """The same, with servers marked that were ended because nobody needs them any more.
+
+    A parameter server never ends by itself: a launcher ends it after the training.
+    """
+    if not any(has_returned(one.attempt) for one in members):
+        return members
+    return [
+        dataclasses.replace(one, is_cleaned_up=_was_ended(one) and serves(one.attempt))
+        for one in members
+    ]
 
 
 def root_of(members: "list[Member]") -> Member | None:

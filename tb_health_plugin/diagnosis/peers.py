@@ -17,6 +17,18 @@ def own_task(attempt: Attempt) -> str | None:
     return worker.name if worker and worker.size > 1 else None
 
 
+def serves(attempt: Attempt) -> bool:
+    """It trains nothing itself: a parameter server, or a worker that one task leads.
+
+    Such a process waits for others by design, until somebody ends it.
+    """
+    worker = worker_of(attempt)
+    if worker is None or attempt.last(facts.TrainingStarted) is not None:
+        return False
+    told = attempt.start.settings.get("env.TF_CONFIG", "") if attempt.start else ""
+    return worker.role == "ps" or (worker.role == "worker" and ", ps " in told)
+
+
 def tasks(attempt: Attempt) -> int:
     """How many processes train together; 0 if it is alone."""
     worker = worker_of(attempt)

@@ -11,6 +11,7 @@ from tb_health_plugin.diagnosis.first_failure import (
     ended_early,
     parts,
     root_of,
+    without_cleaned_up,
 )
 from tb_health_plugin.diagnosis.lost_worker import (
     fewer_batches,
@@ -19,6 +20,7 @@ from tb_health_plugin.diagnosis.lost_worker import (
     lost_each_other,
 )
 from tb_health_plugin.diagnosis.pace import Team, paces
+from tb_health_plugin.diagnosis.server_load import uneven
 from tb_health_plugin.diagnosis.verdict import Evidence, Moment, Story, Verdict
 from tb_health_plugin.reading.run_history import Attempt, RunHistory
 from tb_health_plugin.reading.workers import Start, worker_of
@@ -100,7 +102,7 @@ def judge_start(start: Start, judge: Judge, before: Start | None = None) -> Star
         )
         for attempt in start.attempts
     ]
-    told = _together(members, start)
+    told = _together(without_cleaned_up(members), start)
     return dataclasses.replace(told, notes=(*told.notes, *note))
 
 
@@ -122,6 +124,9 @@ def _together(members: list[Member], start: Start) -> StartStory:
         told = {**_victims(members), root.name: "root"}
     elif apart is not None:
         told, root, story = _victims(members), members[0], apart
+    elif (busy := _uneven_servers(members)) is not None:
+        root, story = busy
+        told = {**_victims(members), root.name: "root"}
     else:
         told = _victims(members)
         root = _speaker(members)
@@ -151,6 +156,13 @@ def _together(members: list[Member], start: Start) -> StartStory:
     )
 
 
+def _uneven_servers(members: list[Member]) -> tuple[Member, Story] | None:
+    """Worth telling only if nothing worse is wrong."""
+    if any(one.story.severity != "info" for one in members if one.failure):
+        return None
+    return uneven(members)
+
+
 def _victims(members: list[Member]) -> dict[str, Part]:
     return {o.name: "consequence" if o.is_victim else "fine" for o in members}
 
@@ -163,7 +175,8 @@ def _speaker(members: list[Member]) -> Member:
         drags = any(finding.id == "straggler" for finding in one.story.findings)
         # Of those that lost another one, the first knows best whom.
         since = one.failed_at if one.is_victim else 0.0
-        return order[one.story.severity], not drags, since
+        severity = "info" if one.is_cleaned_up else one.story.severity
+        return order[severity], not drags, since
 
     return min(members, key=weight)
 
