@@ -5,7 +5,6 @@ do both ways of reading: our own files and TensorBoard's data provider.
 """
 
 import dataclasses
-import functools
 import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -192,10 +191,17 @@ def _setting(name: str, value: Any) -> Any:
     return _text(masked_setting(name, value) if isinstance(value, str) else value)
 
 
-@functools.cache
+# By class: asking a dataclass anew for every record takes a fifth of reading them.
+_fields_of: dict[type, list["dataclasses.Field[Any]"]] = {}
+
+
 def _message_fields(kind: type) -> list["dataclasses.Field[Any]"]:
-    outer = _OUTER if issubclass(kind, facts.Fact) else ()
-    return [field for field in dataclasses.fields(kind) if field.name not in outer]
+    found = _fields_of.get(kind)
+    if found is None:
+        outer = _OUTER if issubclass(kind, facts.Fact) else ()
+        found = [field for field in dataclasses.fields(kind) if field.name not in outer]
+        _fields_of[kind] = found
+    return found
 
 
 # Reading
