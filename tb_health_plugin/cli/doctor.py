@@ -18,8 +18,8 @@ from rich.text import Text
 from tb_health_plugin import __version__
 from tb_health_plugin.cli.printing import console, print_json
 from tb_health_plugin.cli.waiting import waiting
-from tb_health_plugin.collectors import available_collectors
-from tb_health_plugin.collectors.collector import Watched
+from tb_health_plugin.collectors import available_collectors, settings_of
+from tb_health_plugin.collectors.collector import Collector, Watched
 from tb_health_plugin.events.tags import PLUGIN_NAME
 
 State = Literal["ok", "missing", "broken"]
@@ -135,10 +135,25 @@ def _sources(logdir: Path | None, root: Path) -> Iterator[Check]:
             yield Check(collector.what, "broken", found)
         else:
             found = "measured" if numbers else "ready, no number yet"
-            yield Check(collector.what, "ok", found)
+            yield Check(collector.what, "ok", f"{found}{_models(collector)}")
     for one in missing:
         enable = next((e for words, e in _ENABLE.items() if words in one.why), None)
         yield Check(one.what, "missing", one.why, enable)
+
+
+def _models(collector: Collector) -> str:
+    """Which GPUs they are, and with which driver; empty for other sources."""
+    told = settings_of([collector])
+    names = [told[name] for name in sorted(told) if name.endswith(".name")]
+    if not names:
+        return ""
+    count = {name: names.count(name) for name in names}
+    each = [f"{n} x {name}" if n > 1 else name for name, n in count.items()]
+    unknown = "unknown"
+    return (
+        f": {', '.join(each)} (driver {told.get('gpu.driver', unknown)}, "
+        f"CUDA {told.get('gpu.cuda', unknown)})"
+    )
 
 
 def _exit_status() -> Check:

@@ -5,7 +5,6 @@ Another maker's GPUs need a file beside this one; `docs/gpu.md` says how.
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from tb_health_plugin.collectors.collector import SourceUnavailable, Watched
@@ -205,42 +204,6 @@ class NvidiaGpus:
         ):
             if left_out:
                 self.settings[f"gpu.{place}.{name}"] = ", ".join(left_out)
-
-
-@dataclass(frozen=True, slots=True)
-class GpuCheck:
-    """Whether GPUs can be measured here.
-
-    Attributes:
-        names: Those that can be, in CUDA's order.
-        why_not: Why none can be; empty if some can.
-    """
-
-    names: tuple[str, ...] = ()
-    why_not: str = ""
-
-
-def check_gpus(visible_gpus: str | None) -> GpuCheck:
-    """Whether a training started from here would have its GPUs measured.
-
-    Not for a process that trains. Takes at most some seconds if the driver hangs.
-
-    Args:
-        visible_gpus: Its `CUDA_VISIBLE_DEVICES`; None if that is not set.
-    """
-    try:
-        # A process that nobody is: only the trainer itself may not ask.
-        found = NvidiaGpus(Watched(pid=-1, visible_gpus=visible_gpus))
-        found.collect()
-    except SourceUnavailable as error:
-        return GpuCheck(why_not=str(error))
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is the answer
-        return GpuCheck(why_not=f"NVIDIA's driver failed: {error}")
-    told = found.settings
-    count = sum(name.endswith("_lost") for name in found.columns)
-    return GpuCheck(
-        tuple(told.get(f"gpu.{gpu}.name", f"GPU {gpu}") for gpu in range(count))
-    )
 
 
 def _nvml(watched: Watched) -> Any:

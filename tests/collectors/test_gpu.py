@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from demo.tensorboard_server import wait_until
+from tb_health_plugin.cli import doctor
 from tb_health_plugin.collectors import gpu as gpu_module
 from tb_health_plugin.collectors.collector import SourceUnavailable, Watched
-from tb_health_plugin.collectors.gpu import GpuCheck, NvidiaGpus, check_gpus
+from tb_health_plugin.collectors.gpu import NvidiaGpus
 from tb_health_plugin.collectors.nvml_processes import name_of
 from tests.nvml import GIB, HEALTHY, StandIn, build
 
@@ -441,35 +442,52 @@ class TestNoGpu:
             NvidiaGpus(Watched(pid=NOT_US, root=tmp_path))
 
     @pytest.mark.parametrize(
-        ("changes", "visible", "found"),
+        ("changes", "visible", "state", "found"),
         [
-            ({}, None, GpuCheck(("NVIDIA A100-SXM4-40GB",))),
-            ({"init": "!9"}, None, GpuCheck(why_not="no NVIDIA GPU")),
+            (
+                {},
+                None,
+                "ok",
+                "measured: NVIDIA A100-SXM4-40GB (driver 550.54.15, CUDA 12.4)",
+            ),
+            (
+                {"devices": 2, **SECOND},
+                None,
+                "ok",
+                "measured: 2 x NVIDIA A100-SXM4-40GB (driver 550.54.15, CUDA 12.4)",
+            ),
+            ({"init": "!9"}, None, "missing", "no NVIDIA GPU"),
             (
                 {"init": "!4"},
                 None,
-                GpuCheck(why_not="NVIDIA's driver refused: Insufficient Permissions"),
+                "missing",
+                "NVIDIA's driver refused: Insufficient Permissions",
             ),
             (
                 {},
                 "",
-                GpuCheck(
-                    why_not="the training may see none: CUDA_VISIBLE_DEVICES is ''"
-                ),
+                "missing",
+                "the training may see none: CUDA_VISIBLE_DEVICES is ''",
             ),
             (
                 {"gpu0_memory_total": "!999"},
                 None,
-                GpuCheck(why_not="NVIDIA's driver failed: Unknown Error"),
+                "broken",
+                "NVMLError_Unknown: Unknown Error",
             ),
         ],
     )
-    def test_it_can_be_checked_beforehand(
-        self, nvml: StandIn, changes, visible: str | None, found: GpuCheck
+    def test_the_doctor_says_it_beforehand(
+        self, nvml: StandIn, monkeypatch, changes, visible, state: str, found: str
     ):
         nvml.says(**changes)
+        monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+        if visible is not None:
+            monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
 
-        assert check_gpus(visible) == found
+        checks = {check.what: check for check in doctor.examine()}
+
+        assert (checks["GPU"].state, checks["GPU"].found) == (state, found)
 
     def test_the_process_that_trains_never_asks(self, nvml: StandIn):
         with pytest.raises(SourceUnavailable, match="only asked by the watcher"):
