@@ -64,6 +64,7 @@ export const UNITS: readonly Unit[] = [
   "count",
   "per_second",
   "celsius",
+  "watts",
   "number",
 ];
 

@@ -26,6 +26,7 @@ export type Unit =
   | "count"
   | "per_second"
   | "celsius"
+  | "watts"
   | "number";
 
 export interface Mark {

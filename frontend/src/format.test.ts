@@ -89,6 +89,7 @@ test.each([
   ["count", 1234, "1,234"],
   ["per_second", 31.4, "31.4/s"],
   ["celsius", 91, "91 °C"],
+  ["watts", 250.5, "251 W"],
   ["number", Number.NaN, "NaN"],
   ["number", null, "–"],
 ] as const)("a quantity of %s: %s is %s", (unit, value, text) => {

@@ -119,6 +119,8 @@ export function quantity(unit: Unit, value: Maybe<number>): string {
       return `${decimal(value)}/s`;
     case "celsius":
       return `${integer(value)} °C`;
+    case "watts":
+      return `${integer(value)} W`;
     case "number":
       return decimal(value);
   }

@@ -59,6 +59,10 @@ def _series(drawn: DrawnLane, buckets: int) -> Iterator[tuple[str, list[float | 
         yield column, line.high[-buckets:]
 
 
+# Of units that are written with a whole number.
+_SYMBOLS = {"celsius": "°C", "watts": "W"}
+
+
 def _range(values: list[float | None], unit: str) -> str:
     finite = [v for v in values if v is not None and math.isfinite(v)]
     if not finite:
@@ -74,6 +78,6 @@ def _value(value: float, unit: str) -> str:
         return duration(value)
     if unit == "fraction":
         return f"{value:.0%}"
-    if unit == "celsius":
-        return f"{value:.0f} °C"
+    if unit in _SYMBOLS:
+        return f"{value:.0f} {_SYMBOLS[unit]}"
     return short(value) + ("/s" if unit == "per_second" else "")

@@ -73,6 +73,12 @@ def _gpu_heat_limits(table: Table) -> list[Limit]:
     return [] if least is None else [Limit(least, f"slows down at {least:.0f} °C")]
 
 
+def _gpu_power_limits(table: Table) -> list[Limit]:
+    """What the first of the cards may draw."""
+    least = _least_of_gpus(table, "power_limit_watts")
+    return [] if least is None else [Limit(least, f"may draw {least:.0f} W")]
+
+
 def _least_of_gpus(table: Table, column: str) -> float | None:
     """The lowest of what the cards said last; None if none said it."""
     said = [
@@ -92,6 +98,16 @@ def _while_alive(attempt: Attempt) -> Table:
     return (
         samples.until(float(samples.column(TIME)[alive[-1]])) if len(alive) else samples
     )
+
+
+def _bus(attempt: Attempt) -> Table:
+    """Traffic on the bus: it is measured rarely, so without the rows between."""
+    samples, table = attempt.samples, Table()
+    names = [name for name in _BUS if samples.has(name)]
+    if names:
+        known = np.any([measured(samples.column(name)) for name in names], axis=0)
+        table.append({n: samples.column(n)[known] for n in (TIME, "step", *names)})
+    return table
 
 
 def losses(attempt: Attempt) -> Table:
@@ -136,6 +152,12 @@ def _with_validation(table: Table, attempt: Attempt) -> Table:
 def _of_gpus(column: str) -> dict[str, str]:
     return {f"gpu{gpu}_{column}": f"GPU {gpu}" for gpu in range(MOST_GPUS)}
 
+
+_BUS = {
+    f"gpu{gpu}_pcie_{way}_bytes_per_second": f"GPU {gpu} {way}"
+    for gpu in range(MOST_GPUS)
+    for way in ("received", "sent")
+}
 
 LANES = (
     Lane(
@@ -198,6 +220,14 @@ LANES = (
         _gpu_heat_limits,
     ),
     Lane(
+        "gpu_power",
+        "GPU power",
+        "watts",
+        _of_gpus("power_watts"),
+        _gpu_power_limits,
+    ),
+    Lane("gpu_bus", "GPU bus traffic per second", "bytes", _BUS, table=_bus),
+    Lane(
         "disk",
         "Disk traffic per second",
         "bytes",
@@ -250,7 +280,7 @@ def drawn_lanes(history: RunHistory, only: str = "") -> dict[str, DrawnLane]:
             columns = _measured_columns(lane, made[key])
             if columns:
                 # What comes when it can be afforded has no rhythm to miss.
-                irregular = lane.table in (inspections, losses)
+                irregular = lane.table in (inspections, losses, _bus)
                 period = 0.0 if irregular else attempt.period_seconds
                 found[lane.id] = DrawnLane(lane, columns, made[key], period)
     return found

@@ -28,7 +28,8 @@ print("loaded", loaded, "libnvidia-ml" in maps)
 def test_values_in_values_out(tmp_path: Path):
     nvml = tmp_path / "nvml"
     nvml.mkdir()
-    build(nvml).says("@3 0.busy=12", "@3 0.temperature=77", "@3 0.xids=79")
+    later = ("busy=12", "temperature=77", "power=100000", "xids=79")
+    build(nvml).says(*[f"@3 0.{word}" for word in later])
     logdir = tmp_path / "logs"
     trained = subprocess.run(
         [sys.executable, "-c", TRAINER, str(logdir / "run")],
@@ -46,11 +47,15 @@ def test_values_in_values_out(tmp_path: Path):
         busy = lane(server, "gpu")
         used = lane(server, "gpu_memory")
         heat = lane(server, "gpu_temperature")
+        power = lane(server, "gpu_power")
+        bus = server.json(f"{HEALTH}/lane?run=run&lane=gpu_bus")["series"]
         story = server.json(f"{HEALTH}/run?run=run")
     assert busy[0] == pytest.approx(0.93)
     assert busy[-1] == pytest.approx(0.12)
     assert set(used) == {30.0 * GIB}
     assert heat[-1] == 77.0
+    assert (power[0], power[-1]) == (250.5, 100.0)
+    assert [set(one["mean"]) for one in bus] == [{8e6}, {2e6}]
     assert (story["verdict"]["id"], story["verdict"]["detail"]) == (
         "gpu_fault",
         "xid 79",
@@ -58,6 +63,7 @@ def test_values_in_values_out(tmp_path: Path):
     limits = {one["id"]: [n["value"] for n in one["limits"]] for one in story["lanes"]}
     assert limits["gpu_memory"] == [40.0 * GIB]
     assert limits["gpu_temperature"] == [92.0]
+    assert limits["gpu_power"] == [400.0]
 
 
 def lane(server: TensorBoardServer, name: str) -> list[float]:

@@ -9,6 +9,7 @@ const UNIT_WORDS: Record<Unit, string> = {
   count: "",
   per_second: "1/s",
   celsius: "°C",
+  watts: "W",
   number: "",
 };
 
