@@ -90,6 +90,7 @@ TRAINING = {
     "cpus": "CPUs that the process may use.",
     "gpus": "GPUs that TensorFlow sees.",
     "gpus.physical": "GPUs that it could use, those that the program hides included.",
+    "gpus.cuda_build": '"True" if this TensorFlow was built with CUDA.',
     "gpus.memory_growth": '"True" if TensorFlow takes GPU memory as it needs it; else '
     "it reserves nearly all at once.",
     "gpus.memory_limit_bytes": "The most the program lets it take of the first GPU.",

@@ -110,7 +110,8 @@ def _memory(case: Case, gpu: int) -> list[_Fault]:
     # The driver counts since it was loaded: only what came in this run is of it.
     if len(errors) and errors.max() > errors[0]:
         count = float(errors.max() - errors[0])
-        what = f"{count:,.0f} errors of its memory could not be corrected"
+        what = f"{count:,.0f} errors" if count > 1 else "an error"
+        what += " of its memory could not be corrected"
         found.append(_Fault(gpu, "ecc", what, float(times[errors > errors[0]][0])))
     times, failed = case.series(f"gpu{gpu}_remap_failed")
     if (failed == 1.0).any():

@@ -10,9 +10,10 @@ How we know
   The wait for data and the use of the CPU are measured beside it.
 
 What it is mistaken for
-  A program that hides its GPUs on purpose: told as good to know only. A small model:
-  its steps are too short to fill a GPU, and that is no fault. A warm-up: the first
-  stretch is left out.
+  A program that hides its GPUs on purpose, or a TensorFlow that was built without
+  CUDA: told as good to know only. With CUDA_VISIBLE_DEVICES=-1 nothing is told. A
+  small model: its steps are too short to fill a GPU, and that is no fault. A warm-up:
+  the first stretch is left out.
 
 What to do
   Install the libraries of CUDA that belong to this TensorFlow, take out tf.device,
@@ -112,6 +113,7 @@ def _not_seen(case: Case, training: Training, seen: _Seen) -> Verdict | None:
         return None
     version = training.setting("tensorflow")
     pinned = f"=={version}" if version else ""
+    shown = ", ".join(named(case, gpu) for gpu in seen.busy)
     if physical != "0":
         return _verdict(
             case,
@@ -123,19 +125,23 @@ def _not_seen(case: Case, training: Training, seen: _Seen) -> Verdict | None:
             why="TensorFlow could use it and was told not to (set_visible_devices).",
             fixes=(),
         )
+    # A build without CUDA was mostly chosen; one that finds no GPU hardly ever.
+    chosen = training.setting("gpus.cuda_build") == "False"
+    build = "is built without CUDA" if chosen else "sees no GPU"
+    missing = "this build has no CUDA in it" if chosen else "its libraries are missing"
     return _verdict(
         case,
         training,
         seen,
         detail="placed_on_cpu",
-        severity="warning",
-        headline=f"The training ran on the CPU: TensorFlow cannot use {_first(seen)}",
-        why="The driver shows the GPU, and TensorFlow sees none.",
+        severity="info" if chosen else "warning",
+        headline=f"This TensorFlow {build}: the training ran on the CPU",
+        why=f"The driver shows {shown}; TensorFlow lists no GPU.",
         fixes=(
             Fix(
                 title="Install TensorFlow with the CUDA libraries it needs",
-                why="The driver is there; what is missing are the libraries of this "
-                "version.",
+                why=f"The driver is there; {missing}. If it is to train on the CPU, "
+                "hide the GPU: CUDA_VISIBLE_DEVICES=-1.",
                 code=f'pip install "tensorflow[and-cuda]{pinned}"',
             ),
         ),

@@ -47,6 +47,11 @@ LEAST_SHARE = Option(
 FALLEN = 0.7
 AT_WORK = 0.5
 FALLEN_SECONDS = 60.0
+FIRST_SECONDS = 30.0
+FEWEST_FIRST = 4
+STAYS_LOW = 0.8
+# A card slows itself down only this near to its limit.
+NEAR_CELSIUS = 10.0
 
 
 def judge(case: Case) -> Verdict | NotMeasured | None:
@@ -71,13 +76,21 @@ def _falling(case: Case, gpu: int) -> Verdict | None:
     places = np.flatnonzero(at_work)
     if len(places) < 8:
         return None
-    quarter = len(places) // 4
-    before = float(np.median(clock[places[:quarter]]))
+    each = lengths(case)
+    # It may fall soon, and the run be long: the first half minute tells what it can.
+    first = places[np.cumsum(each[places]) <= FIRST_SECONDS]
+    if len(first) < FEWEST_FIRST:
+        first = places[:FEWEST_FIRST]
+    before = float(np.median(clock[first]))
     fallen = at_work & (clock < FALLEN * before)
-    # It stays low: something that comes and goes is another load.
-    if not fallen[places[-quarter:]].all() or fallen[places[:quarter]].any():
+    if not fallen.any() or fallen[first].any():
         return None
-    seconds = float(lengths(case)[fallen].sum())
+    # It stays low: something that comes and goes is another load.
+    since = places[places >= np.flatnonzero(fallen)[0]]
+    last = places[-(len(places) // 4) :]
+    if not fallen[last].all() or fallen[since].mean() < STAYS_LOW:
+        return None
+    seconds = float(each[fallen].sum())
     if seconds < FALLEN_SECONDS:
         return None
     paid = cost(case, fallen, at_work & ~fallen)
@@ -116,7 +129,7 @@ def _verdict(
 ) -> Verdict:
     at = moment(case, float(times[0]))
     middle = float(np.median(clock))
-    lane = "gpu_temperature" if detail == "heat" else "gpu"
+    lane = _LANES.get(detail, "gpu")
     has_reason = detail != "falling_clocks"
     texts = [
         f"The driver gave {detail} as the reason for {duration(seconds)}."
@@ -143,7 +156,7 @@ def _verdict(
         stopped_at=case.stopped_at,
         place={"gpu": gpu},
         evidence=tuple(evidence),
-        fixes=(_power(label(case, gpu)) if detail == "power" else _cool(case, gpu),),
+        fixes=(_fix(case, gpu, detail),),
         chip=_CHIPS[detail],
         explains=("slow_step",),
     )
@@ -168,6 +181,7 @@ def _at_its_limit(
     return [Evidence(text=text, strong=False, lane=lane, at=moment(case, since))]
 
 
+_LANES = {"heat": "gpu_temperature", "power": "gpu_power"}
 _WORDS = {
     "heat": "overheated and ran",
     "power": "is short of power and ran",
@@ -178,6 +192,22 @@ _CHIPS = {
     "power": "GPU power limit",
     "falling_clocks": "GPU slowed down",
 }
+
+
+def _fix(case: Case, gpu: int, detail: str) -> Fix:
+    if detail == "power":
+        return _power(label(case, gpu))
+    limit = last_value(case, f"gpu{gpu}_slowdown_celsius")
+    _, heat = within(case, f"gpu{gpu}_temperature_celsius", -np.inf, np.inf)
+    was_cool = limit and len(heat) and heat.max() < limit - NEAR_CELSIUS
+    if detail == "falling_clocks" and was_cool:
+        return Fix(
+            title="Ask the driver what holds the clocks down",
+            why="It was not hot. A limit that somebody set, a weak power supply, or "
+            "several programs that take turns may do it.",
+            code=f"nvidia-smi -i {label(case, gpu)} -q -d PERFORMANCE,CLOCK,POWER",
+        )
+    return _cool(case, gpu)
 
 
 def _cool(case: Case, gpu: int) -> Fix:

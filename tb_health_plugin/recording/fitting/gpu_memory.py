@@ -78,6 +78,12 @@ def gpu_settings(tf: Any) -> dict[str, str | None]:
         "gpus": str(len(visible)),
         "gpus.physical": str(len(tf.config.list_physical_devices("GPU"))),
     }
+    try:
+        built = tf.sysconfig.get_build_info().get("is_cuda_build")
+        found["gpus.cuda_build"] = None if built is None else str(bool(built))
+    except _REFUSED:
+        # A build that does not tell.
+        pass
     if not visible:
         return found
     try:

@@ -4,6 +4,7 @@ import pytest
 
 from tb_health_plugin.diagnosis.engine import judge
 from tb_health_plugin.diagnosis.rules.gpu_idle import RULE
+from tests import runs
 from tests.diagnosis.rules.histories import (
     GONE,
     ask,
@@ -63,9 +64,27 @@ def test_tensorflow_cannot_use_it():
     found = run(0.0, settings=NONE_SEEN)
 
     assert (found.detail, found.severity) == ("placed_on_cpu", "warning")
-    assert found.headline.endswith("TensorFlow cannot use GPU 0")
+    assert found.headline.startswith("This TensorFlow sees no GPU")
+    assert found.evidence[0].text == (
+        "The driver shows GPU 0 (A100); TensorFlow lists no GPU."
+    )
     assert found.fixes[0].code == 'pip install "tensorflow[and-cuda]==2.19.0"'
     assert "GPU 0 (A100) was busy 0% of 2 min." in [e.text for e in found.evidence]
+
+
+def test_a_build_without_cuda_was_mostly_chosen():
+    found = run(0.0, settings={**NONE_SEEN, "gpus.cuda_build": "False"})
+
+    assert (found.detail, found.severity) == ("placed_on_cpu", "info")
+    assert found.headline.startswith("This TensorFlow is built without CUDA")
+
+
+def test_a_recorded_gpu_that_waits_for_data():
+    story = judge(runs.attempt("input_bound-gpu"), runs.GONE)
+
+    found = [(one.id, one.detail) for one in story.findings]
+    assert found[0][0] == "input_bound"
+    assert ("gpu_idle", "input") in found
 
 
 def test_work_was_placed_on_the_cpu():

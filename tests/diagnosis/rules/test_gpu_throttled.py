@@ -107,6 +107,17 @@ class TestFallingClocks:
             "GPU 0 lowered its clocks and ran at 50% of the clock it had before"
         )
 
+    def test_a_card_that_was_not_hot_is_not_to_be_cooled(self):
+        cool = {"temperature_celsius": [60.0] * 120, "slowdown_celsius": [90.0] * 120}
+        found = run(bits=0, clock=0.7e9, held=80, throttle_reasons=None, **cool)
+
+        assert found.fixes[0].title == "Ask the driver what holds the clocks down"
+
+    def test_clocks_that_come_and_go(self):
+        wave = [1.4e9] * 40 + [0.7e9, 1.4e9] * 25 + [0.7e9] * 30
+
+        assert run(bits=0, clock=0, throttle_reasons=None, sm_clock_hertz=wave) is None
+
     def test_too_little(self):
         assert run(bits=0, clock=1.1e9, held=80, throttle_reasons=None) is None
 

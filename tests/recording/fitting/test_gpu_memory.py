@@ -24,6 +24,9 @@ class FakeTensorFlow:
         self.used, self.peak, self.asked = 10 * MIB, 20 * MIB, 0
         self.grows: bool | None = None
         self.parts: list[Any] | None = None
+        self.sysconfig: Any = SimpleNamespace(
+            get_build_info=lambda: {"is_cuda_build": True}
+        )
         self.config = SimpleNamespace(
             get_visible_devices=lambda kind: self.devices,
             list_physical_devices=lambda kind: [*self.devices, *self.hidden],
@@ -143,6 +146,7 @@ class TestSettings:
         assert gpu_settings(tf) == {
             "gpus": "1",
             "gpus.physical": "1",
+            "gpus.cuda_build": "True",
             "gpus.memory_growth": "True",
             "gpus.memory_limit_bytes": None,
         }
@@ -154,7 +158,14 @@ class TestSettings:
         assert gpu_settings(FakeTensorFlow(gpus=0, hidden=2)) == {
             "gpus": "0",
             "gpus.physical": "2",
+            "gpus.cuda_build": "True",
         }
+
+    def test_a_build_that_does_not_say_what_it_is(self):
+        tf = FakeTensorFlow()
+        tf.sysconfig = None
+
+        assert "gpus.cuda_build" not in gpu_settings(tf)
 
     def test_a_gpu_split_by_the_program(self):
         tf = FakeTensorFlow()
