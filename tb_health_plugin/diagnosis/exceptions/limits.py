@@ -26,6 +26,8 @@ _FULL = (
     # What NumPy says when an array goes into a file only in part.
     r"|\d+ requested and \d+ written"
 )
+# The save() of NumPy writes arrays, which may be anything.
+_SAVING = r"/saving/|/callbacks/model_checkpoint\.py|^(?!.*/numpy/).*:save\w*$"
 _PATH = r"['\"](/[^'\"\n]+)['\"]|(/\S+?); (?:No space|Disk quota)"
 _MIB = float(1 << 20)
 # A run of this many samples tells whether a number rises.
@@ -126,7 +128,7 @@ def disk(raised: Raised) -> Ending | None:
     place = raised.place
     if path:
         place["path"] = path
-    while_saving = raised.passes(r"/saving/|/callbacks/model_checkpoint\.py|:save\w*$")
+    while_saving = raised.passes(_SAVING)
     return failure(
         raised,
         id="disk_full",
