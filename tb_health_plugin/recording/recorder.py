@@ -105,17 +105,25 @@ class Recorder:
 
     def publish(self) -> None:
         """Makes `progress` known. Costs about a microsecond."""
-        if self._live:
-            self.progress.beats += 1
-            self.progress.beat_at = time.monotonic()
-            self._box.set_progress(self.progress)
+        self._publish(time.monotonic())
 
     def enter(self, phase: Phase) -> None:
-        """The training loop now does something else."""
+        """The training loop now does something else.
+
+        Its first beat is at the very moment that the phase begins: by that a first
+        step is known, however quick steps are.
+        """
+        now = time.monotonic()
         if phase != self.progress.phase:
             self.progress.phase = phase
-            self.progress.phase_since = time.monotonic()
-        self.publish()
+            self.progress.phase_since = now
+        self._publish(now)
+
+    def _publish(self, now: float) -> None:
+        if self._live:
+            self.progress.beats += 1
+            self.progress.beat_at = now
+            self._box.set_progress(self.progress)
 
     def record(self, fact: facts.Fact) -> None:
         """Hands a fact over. Never waits."""

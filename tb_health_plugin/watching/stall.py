@@ -71,8 +71,6 @@ _KINDS = {
 }
 # Judged by silence alone once their history is known.
 _STEADY = (Kind.STEP, Kind.VALIDATION)
-# A phase is entered and its first beat follows within microseconds.
-_FIRST_BEAT_SECONDS = 0.01
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -384,8 +382,7 @@ def _fraction(
 
 def _kind(progress: Progress) -> Kind:
     phase = Phase(progress.phase)
-    if phase is Phase.TRAINING and (
-        progress.beat_at - progress.phase_since < _FIRST_BEAT_SECONDS
-    ):
+    # Entering a phase is its first beat.
+    if phase is Phase.TRAINING and progress.beat_at <= progress.phase_since:
         return Kind.FIRST_STEP
     return _KINDS[phase]

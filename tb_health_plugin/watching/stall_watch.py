@@ -9,6 +9,7 @@ from tb_health_plugin.collectors.kernel_files import read
 from tb_health_plugin.collectors.process_stat import parse_stat
 from tb_health_plugin.events import facts
 from tb_health_plugin.watching.last_words import LastWords
+from tb_health_plugin.watching.network_use import may_use_network
 from tb_health_plugin.watching.stacks import Trainer
 from tb_health_plugin.watching.stall import Look, Recovery, Sleep, Stall, StallJudge
 from tb_health_plugin.watching.waits_for import explain
@@ -20,13 +21,11 @@ from tb_health_plugin.writing.terms import Terms
 LOOK_SECONDS = 1.0
 
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
-_MOVED = (
-    "tree_read_bytes",
-    "tree_write_bytes",
-    # Of the whole machine. It is only taken for work, and so only delays an alarm.
-    "network_received_bytes",
-    "network_sent_bytes",
-)
+_MOVED = ("tree_read_bytes", "tree_write_bytes")
+# Of the whole machine. It is only taken for work, and so only delays an alarm.
+_NETWORK = ("network_received_bytes", "network_sent_bytes")
+# A silence of so many looks is looked into: are these bytes its own?
+_SILENT_LOOKS = 3
 
 
 class StallWatch:
@@ -56,6 +55,10 @@ class StallWatch:
         # What a trainer would have said that has not said anything yet.
         self._silent = Progress.at_start(time.monotonic())
         self._next_look = 0.0
+        self._beats = -1
+        self._silent_looks = 0
+        self._foreign_bytes = 0.0
+        self._network_bytes = 0.0
         self._numbers: Mapping[str, float] = {}
         self._trainer = Trainer(
             terms.pid,
@@ -97,13 +100,27 @@ class StallWatch:
         numbers = self._scribe.numbers
         # A sample is counted once: the one before it says nothing of this moment.
         is_new, self._numbers = numbers is not self._numbers, numbers
+        moved = sum(numbers.get(name, 0.0) for name in _MOVED)
         return Look(
             now=now,
             progress=progress,
             cpu_seconds=self._cpu_seconds(numbers) if is_new else None,
-            moved_bytes=sum(numbers.get(name, 0.0) for name in _MOVED),
+            moved_bytes=moved + self._own_network_bytes(numbers, progress),
             suspended_seconds=_suspended_seconds(),
         )
+
+    def _own_network_bytes(
+        self, numbers: Mapping[str, float], progress: Progress
+    ) -> float:
+        """Bytes of the network, without those that cannot be the trainer's."""
+        is_silent = progress.beats == self._beats
+        self._beats = progress.beats
+        self._silent_looks = self._silent_looks + 1 if is_silent else 0
+        total = sum(numbers.get(name, 0.0) for name in _NETWORK)
+        if self._silent_looks >= _SILENT_LOOKS and not may_use_network(self._pid):
+            self._foreign_bytes += total - self._network_bytes
+        self._network_bytes = total
+        return total - self._foreign_bytes
 
     def _cpu_seconds(self, numbers: Mapping[str, float]) -> float | None:
         if "tree_cpu_seconds" in numbers:

@@ -164,6 +164,34 @@ def trained(step_seconds: float = 0.1, steps: int = 200) -> Run:
     return run
 
 
+def test_steps_of_a_millisecond_after_an_epoch_began_are_not_the_first():
+    run = Run()
+    run.enter(Phase.STARTING)
+    run.pass_time(1.0, cpu=CORE)
+    run.enter(Phase.TRAINING)
+    run.steps([0.03] * 40)
+    run.enter(Phase.BETWEEN_EPOCHS)
+    run.enter(Phase.TRAINING)
+    run.steps([0.001] * 5)
+    run.pass_time(12.0)
+
+    (stall,) = run.stalls
+    assert stall.silent_seconds < 10
+
+
+def test_the_first_step_of_an_epoch_may_fill_a_buffer():
+    run = Run()
+    run.enter(Phase.STARTING)
+    run.pass_time(1.0, cpu=CORE)
+    run.enter(Phase.TRAINING)
+    run.steps([0.03] * 40)
+    run.enter(Phase.BETWEEN_EPOCHS)
+    run.enter(Phase.TRAINING)
+    run.pass_time(12.0, cpu=CORE)
+
+    assert not run.stalls
+
+
 def test_forty_quick_steps_between_two_looks_tell_what_is_usual():
     run = Run()
     run.look()
