@@ -2,10 +2,14 @@
 
 **What it means.** Nothing is trainable (the whole model was frozen instead of its
 base), or gradients are there and no update follows: they are applied to other
-variables, to a copy of the model, or not at all.
+variables, to a copy of the model, or not at all. Or updates follow, and something sets
+the weights back at the start of every epoch.
 
 **How we know.** The number of trainable parameters is 0 while steps are run; or no look
-saw a variable change although it had a gradient and the learning rate was not 0.
+saw a variable change although it had a gradient and the learning rate was not 0; or
+every epoch of shuffled data begins with the loss of the first and ends with that of the
+last. A part that a loop leaves out is named only if nothing was learned, or if its
+biases are still exactly 0, so that it was never trained before either.
 
 **What it is mistaken for.** A learning rate that is too low (there weights change, only
 little) and a base that is frozen on purpose (there the rest trains; that is never named
@@ -22,6 +26,7 @@ from tb_health_plugin.diagnosis.figures import looks, names, short
 from tb_health_plugin.diagnosis.inspections import SeenVariable
 from tb_health_plugin.diagnosis.learning import main_training
 from tb_health_plugin.diagnosis.rule import Outcome, Rule
+from tb_health_plugin.diagnosis.starts_over import starts_over
 from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Moment, Severity, Verdict
 from tb_health_plugin.events import facts
 
@@ -68,7 +73,11 @@ def judge(case: Case) -> Outcome:
     bad = first_bad(case)
     if bad is not None and bad.lasting:
         return None
-    found = _not_moving(case, training) or _same_losses(case, training)
+    found = (
+        _not_moving(case, training)
+        or _same_losses(case, training)
+        or _undone(case, training)
+    )
     if found is None and not training.inspections:
         return inspections.GRADIENTS_NOT_MEASURED
     return found
@@ -144,10 +153,10 @@ def _not_moving(case: Case, training: Training) -> Verdict | None:
     if len(still) == len(every):
         return None if learned else _verdict(case, training, every, still, seen)
     due = [one for one in still if _is_due(one, seen)]
-    if not due and learned is False and _left_out(training, every, still):
+    if not due and _left_out(training, every, still):
         # Some that rest while others train may be meant so: a loop that trains only
-        # its head. But not if nothing is learned.
-        due = still
+        # its head. But not if nothing is learned, or on top of random numbers.
+        due = still if learned is False or _is_untrained(still) else []
     return _verdict(case, training, every, due, seen) if due else None
 
 
@@ -160,6 +169,53 @@ def _left_out(
     given = [one for one in still if any(told == 0 for told in one.has_gradient[:1])]
     sizes = [sum(one.variable.size or 0 for one in some) for some in (still, every)]
     return not given and sizes[0] >= LEFT_OUT * max(sizes[1], 1)
+
+
+def _is_untrained(still: list[SeenVariable]) -> bool:
+    """Their biases are exactly 0, as they begin; no training leaves them so."""
+    biases = [one for one in still if one.variable.name.endswith("bias")]
+    return bool(biases) and not any(
+        weight != 0 for one in biases for weight in inspections.known(one.weights)
+    )
+
+
+def _undone(case: Case, training: Training) -> Verdict | None:
+    """The weights change, and something sets them back."""
+    found = starts_over(training)
+    if found is None:
+        return None
+    at = training.at(training.epochs[1], training.epochs[1].epoch)
+    epochs = len(training.epochs)
+    return Verdict(
+        id="weights_not_updated",
+        detail="undone",
+        severity="critical",
+        confidence="likely",
+        headline="Every epoch begins anew: what it learns is gone when the next begins",
+        because="The rows are shuffled, so only weights that are set back make all "
+        "epochs alike.",
+        cause_at=at,
+        stopped_at=case.stopped_at,
+        evidence=(
+            Evidence(
+                text=f"In each of {epochs:,} epochs the loss fell from about "
+                f"{short(found.first)} to {short(found.last)}, and the next began at "
+                f"{short(found.first)} again.",
+                lane="loss",
+                at=at,
+            ),
+        ),
+        fixes=(
+            Fix(
+                title="Look for what sets the weights at the start of an epoch",
+                why="set_weights, load_weights, restore or a model made anew, in a "
+                "callback or in the loop around fit().",
+                code="grep -n 'set_weights\\|load_weights\\|restore' *.py",
+            ),
+        ),
+        chip="Weights set back",
+        explains=_EXPLAINS,
+    )
 
 
 def _same_losses(case: Case, training: Training) -> Verdict | None:
@@ -259,6 +315,12 @@ def _verdict(
     if with_gradient:
         largest = max(max(inspections.known(o.gradients)) for o in with_gradient)
         text = f"They had gradients, with norms up to {short(largest)}."
+        evidence.append(Evidence(text=text, at=at))
+    if not everything and not with_gradient and _is_untrained(still):
+        text = (
+            "Their biases are exactly 0: they were never trained, so the rest learns "
+            "on top of random numbers."
+        )
         evidence.append(Evidence(text=text, at=at))
     rate = seen[-1].learning_rate
     if rate is not None:

@@ -1,6 +1,7 @@
 """Weights that stand still are told from those frozen, warmed up or decayed."""
 
 import dataclasses
+import math
 
 from tb_health_plugin.diagnosis.rules.weights_not_updated import RULE
 from tb_health_plugin.diagnosis.verdict import NotMeasured, Verdict
@@ -159,3 +160,66 @@ class TestStaysSilent:
     def test_nothing_recorded(self):
         assert found() is None
         assert found(net.started()) is None
+
+
+class TestAHeadThatALoopTrainsAlone:
+    """Of three layers the first two rest, and the loss falls."""
+
+    def judge(self, biases):
+        rest = [
+            dataclasses.replace(
+                look,
+                has_gradient=(math.nan,) * 4 + (1.0, 1.0),
+                gradient_norms=(math.nan,) * 6,
+                weight_norms=(4.0, biases, 4.0, biases, 4.0 + number, 0.1 * number),
+            )
+            for number, look in enumerate(net.looks(updates=[0.0, 0.0, 0.004]))
+        ]
+        return found(net.started(train_step="custom"), *rest, *net.epochs(net.LEARNS))
+
+    def test_on_top_of_layers_that_were_never_trained(self):
+        verdict = self.judge(0.0)
+
+        assert (verdict.detail, verdict.severity) == ("some", "warning")
+        assert "on top of random numbers" in verdict.evidence[1].text
+
+    def test_on_top_of_layers_that_were(self):
+        assert self.judge(0.3) is None
+
+
+class TestEpochsThatBeginAnew:
+    FALLS = (2.0, 1.9, 1.8, 1.7, 1.6, 1.5, 1.4, 1.3, 1.2)
+
+    def judge(self, profiles, **settings):
+        settings = {"shuffle": "True"} | settings
+        told = [
+            dataclasses.replace(epoch, loss_profile=tuple(profile))
+            for epoch, profile in zip(
+                net.epochs([sum(p) / len(p) for p in profiles]), profiles, strict=True
+            )
+        ]
+        return found(net.started(**settings), *net.looks(), *told)
+
+    def test_the_same_course_in_each(self):
+        noise = [[n * k * 0.01 for n in range(9)] for k in (0, 1, -1, 0.5, -0.5)]
+        rows = [[a + b for a, b in zip(self.FALLS, n, strict=True)] for n in noise]
+        verdict = self.judge(rows)
+
+        assert (verdict.detail, verdict.severity) == ("undone", "critical")
+        assert "fell from about 1.9 to 1.3" in verdict.evidence[0].text
+
+    def test_an_epoch_that_goes_on_where_the_last_one_ended(self):
+        rows = [[loss * 0.6**n for loss in self.FALLS] for n in range(5)]
+
+        assert self.judge(rows) is None
+
+    def test_rows_in_the_same_order_may_get_easier(self):
+        assert self.judge([self.FALLS] * 5, shuffle="False") is None
+
+    def test_a_model_that_has_settled(self):
+        rows = [self.FALLS, *[[1.2, 1.21, 1.19] * 3] * 4]
+
+        assert self.judge(rows) is None
+
+    def test_three_epochs(self):
+        assert self.judge([self.FALLS] * 3) is None
