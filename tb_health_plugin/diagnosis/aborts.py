@@ -7,6 +7,7 @@ from tb_health_plugin.diagnosis import cuda_parts, gpu_faults
 from tb_health_plugin.diagnosis.cuda_words import fatal_words, fault, missing_part
 from tb_health_plugin.diagnosis.ending import Ending, ended
 from tb_health_plugin.diagnosis.gpu_words import refusal
+from tb_health_plugin.diagnosis.memory_kills import less_memory
 from tb_health_plugin.diagnosis.moments import stopped_at
 from tb_health_plugin.diagnosis.verdict import Confidence, Evidence, Fix
 from tb_health_plugin.events import facts
@@ -112,13 +113,7 @@ def _no_memory(attempt: Attempt, said: str, where: str) -> Ending:
             Evidence(text=f"Its last words: {line}", at=at),
             Evidence(text="The process was ended by SIGABRT.", at=at),
         ),
-        fixes=(
-            Fix(
-                title="Need less memory at once, or allow more",
-                why="Look at the memory lane: a slope is something that grows, a step "
-                "is something that was loaded.",
-            ),
-        ),
+        fixes=(less_memory(attempt.last(facts.ProcessEnded)),),
         chip="Out of memory",
     )
 

@@ -5,6 +5,7 @@ import signal
 from tb_health_plugin.diagnosis import aborts, scheduled
 from tb_health_plugin.diagnosis.ending import Ending, ended
 from tb_health_plugin.diagnosis.memory_kills import (
+    less_memory,
     machine_was_full,
     was_for_memory,
     was_near_limit,
@@ -91,8 +92,9 @@ def _killed(
     if seen.cgroup_oom_kills:
         counted = _counted("its control group", seen.cgroup_oom_kills)
         return _out_of_memory(
+            seen,
             (Evidence(text=counted, lane="host_memory", at=at), signalled, *memory),
-            "the kernel's own counter and the exit signal agree",
+            "The kernel's own counter and the exit signal agree.",
             _which_limit(attempt, seen),
             "proven",
             where,
@@ -101,8 +103,9 @@ def _killed(
     if was_for_memory(attempt, seen):
         counted = _counted("the whole machine", seen.machine_oom_kills or 0)
         return _out_of_memory(
+            seen,
             (Evidence(text=counted, lane="host_memory", at=at), signalled, *memory),
-            "the machine killed for memory in the same seconds",
+            "The machine killed for memory in the same seconds.",
             "machine",
             "likely" if was_near_limit(seen) else "possible",
             where,
@@ -111,8 +114,9 @@ def _killed(
     said = scheduled.said_of_memory(seen)
     if said:
         return _out_of_memory(
+            seen,
             (Evidence(text=f"The scheduler said: {said}", at=at), signalled, *memory),
-            "the scheduler says so, and the exit signal agrees",
+            "The scheduler says so, and the exit signal agrees.",
             "cgroup",
             "likely",
             where,
@@ -144,14 +148,17 @@ def _killed(
             Fix(
                 title="Ask who sends SIGKILL here",
                 why="A scheduler's time limit, a container that was removed or a "
-                "person does that; their log names this moment.",
+                "person does that; the log of that moment names it.",
+                code=_log_around(seen.wall_time),
             ),
+            scheduled.SAVE_OFTEN,
         ),
         chip="Killed",
     )
 
 
 def _out_of_memory(
+    seen: facts.ProcessEnded,
     evidence: tuple[Evidence, ...],
     because: str,
     detail: str,
@@ -159,22 +166,17 @@ def _out_of_memory(
     where: str,
     at: Moment,
 ) -> Ending:
+    killed = "Probably killed" if confidence == "possible" else "Killed"
     return ended(
         "died",
         at,
         id="host_oom",
         detail=detail,
         confidence=confidence,
-        headline=f"Killed by the OS for lack of memory {where}",
-        because=f"We know because {because}.",
+        headline=f"{killed} by the OS for lack of memory {where}",
+        because=because,
         evidence=evidence,
-        fixes=(
-            Fix(
-                title="Need less memory at once, or allow more",
-                why="Look at the memory lane: a slope is something that grows, a step "
-                "is something that was loaded. More memory only delays a slope.",
-            ),
-        ),
+        fixes=(less_memory(seen, in_container=detail == "cgroup"),),
         chip="Out of memory",
     )
 
@@ -206,8 +208,8 @@ def _crash(
         evidence=tuple(evidence),
         fixes=(
             Fix(
-                title="Look at the stack below",
-                why="It shows which call of Python led into the crash.",
+                title=f"Begin at {_line(frame)}" if frame else "Look at the stack",
+                why="The stack below shows which call of Python led into the crash.",
             ),
         ),
         chip="Segfault" if number == signal.SIGSEGV else "Native crash",
@@ -307,6 +309,15 @@ def _which_limit(attempt: Attempt, seen: facts.ProcessEnded) -> str:
 def _counted(where: str, kills: int) -> str:
     times = "one kill" if kills == 1 else f"{kills:,} kills"
     return f"The kernel counted {times} for lack of memory in {where} at that moment."
+
+
+def _line(frame: Frame) -> str:
+    return f"{frame.file.rsplit('/', 1)[-1]}:{frame.line}"
+
+
+def _log_around(when: float) -> str:
+    """What shows the machine's own log of the minute before."""
+    return f"journalctl --since @{when - 60:.0f} --until @{when + 5:.0f}"
 
 
 def _crash_frame(stacks: str) -> Frame | None:

@@ -127,7 +127,7 @@ def _told(
         evidence.append(
             Evidence(text=f"It was still in it when it {how}.", strong=False, at=at)
         )
-    probably = "" if confidence == "proven" else "Probably: "
+    sure = "" if confidence == "proven" else "probably "
     cannot = "cannot end" if how is None else "could not end"
     return ended(
         state,
@@ -135,11 +135,8 @@ def _told(
         id="endless_epoch",
         detail=detail,
         confidence=confidence,
-        headline=f"{probably}{name} {cannot}: its data never does",
-        because="An epoch ends with its data, or after a number of steps. Here there "
-        "is neither."
-        if confidence == "proven"
-        else "It has no plan, and went on for far longer than the epoch it is for.",
+        headline=f"{name} {sure}{cannot}: its data never does",
+        because=_because(detail, confidence),
         evidence=tuple(evidence),
         fixes=(
             Fix(
@@ -151,6 +148,15 @@ def _told(
         ),
         chip="Endless epoch" if detail == "epoch" else "Endless validation",
     )
+
+
+def _because(detail: str, confidence: Confidence) -> str:
+    ends = "An epoch ends with its data, or after a number of steps. "
+    if confidence == "proven":
+        return f"{ends}Here there is neither."
+    if detail == "validation":
+        return "It has no plan, and went on for far longer than the epoch before it."
+    return f"{ends}Here there is neither, and none of its callbacks seems to stop it."
 
 
 def _let_it_end(begun: facts.TrainingStarted, detail: str) -> Fix:

@@ -1,5 +1,8 @@
-"""Whether the kernel killed this very process for lack of memory."""
+"""Whether the kernel killed this very process for lack of memory, and what helps."""
 
+import math
+
+from tb_health_plugin.diagnosis.verdict import Fix
 from tb_health_plugin.events import facts
 from tb_health_plugin.reading.run_history import Attempt
 from tb_health_plugin.reading.table import TIME, measured
@@ -8,6 +11,8 @@ from tb_health_plugin.reading.table import TIME, measured
 NEAR_LIMIT = 0.8
 # A kill frees memory before the last sample: the peak of the last minute counts.
 LAST_SECONDS = 60.0
+
+_GIB = 1 << 30
 
 
 def was_for_memory(attempt: Attempt, seen: facts.ProcessEnded) -> bool:
@@ -40,3 +45,22 @@ def machine_was_full(attempt: Attempt) -> bool:
     time = samples.column(TIME)
     late = known & (time >= time[known][-1] - LAST_SECONDS)
     return bool((used[late] >= NEAR_LIMIT * total[late]).any())
+
+
+def less_memory(seen: facts.ProcessEnded | None, *, in_container: bool = False) -> Fix:
+    """What helps if nothing more is known than that there was too little."""
+    peak = seen.peak_memory_bytes if seen else None
+    limit = seen.memory_limit_bytes if seen else None
+    held = ""
+    if peak and limit:
+        held = f"It held {peak / _GIB:.1f} of {limit / _GIB:.1f} GiB. "
+    code = None
+    if limit and in_container:
+        twice = f"{math.ceil(2 * limit / _GIB)}g"
+        code = f"docker update --memory={twice} --memory-swap={twice} CONTAINER"
+    return Fix(
+        title="Need less memory at once, or allow more",
+        why=f"{held}In the memory lane a slope is something that grows, a step is "
+        "something that was loaded. More memory only delays a slope.",
+        code=code,
+    )

@@ -11,6 +11,7 @@ from tb_health_plugin.diagnosis.verdict import (
     Confidence,
     Evidence,
     Fix,
+    Moment,
     State,
 )
 from tb_health_plugin.events import facts
@@ -92,22 +93,22 @@ def _cause(
     attempt: Attempt, seen: facts.ProcessEnded, silent: float
 ) -> tuple[str, Confidence, str] | None:
     cpu = _cpu(attempt, seen, silent)
-    used = "" if cpu is None else f" It used {cpu:.0%} of a core."
     if seen.phase == "between_epochs":
         if cpu is None or cpu > IDLE or silent < _patience_between_epochs(attempt):
             return None
-        return "callback_hang", "possible", f"Callbacks run between epochs.{used}"
+        because = "It stood between two epochs, where only callbacks run."
+        return "callback_hang", "possible", because
     if seen.phase not in ("training", "validation"):
         return None
     if cpu is not None and cpu >= BUSY * _share_of_a_thread(attempt):
-        return "compute_hang", "likely", f"It computed, and no step ended.{used}"
+        return "compute_hang", "likely", "It computed all the time, and no step ended."
     if tasks(attempt) > 1:
-        because = f"It is one of several workers that go in step.{used}"
+        because = "It is one of several workers that go in step."
         return "peer_lost", "possible", because
     if cpu is not None and cpu <= IDLE and _has_python_data(attempt):
-        because = f"It did nothing, and its data is made by Python code.{used}"
+        because = "It did nothing, and its data is made by Python code."
         return "input_hang", "possible", because
-    return "compute_hang", "possible", f"What it waited for was not seen.{used}"
+    return "compute_hang", "possible", "What it waited for was not seen."
 
 
 def _patience_between_epochs(attempt: Attempt) -> float:
@@ -166,7 +167,7 @@ def _ending(
         place={"file": frame.file, "line": frame.line} if frame else {},
         evidence=(
             Evidence(text=text, at=at),
-            Evidence(text=because, strong=confidence == "likely", at=at),
+            *_cpu_evidence(_cpu(attempt, seen, silent), confidence, at),
             Evidence(
                 text=f"It was silent until {signal.Signals(seen.signal or 0).name} "
                 "ended it.",
@@ -177,6 +178,15 @@ def _ending(
         fixes=(_FIXES[verdict_id],),
         chip=_CHIPS[verdict_id],
     )
+
+
+def _cpu_evidence(
+    cpu: float | None, confidence: Confidence, at: Moment
+) -> tuple[Evidence, ...]:
+    if cpu is None:
+        return ()
+    text = f"It used {cpu:.0%} of a core in that time."
+    return (Evidence(text=text, strong=confidence == "likely", at=at),)
 
 
 def _usual(attempt: Attempt, seen: facts.ProcessEnded, silent: float) -> float | None:

@@ -190,12 +190,12 @@ def _evidence(
             f"; in this run it usually takes {durations.precise(stall.usual_seconds)}"
         )
     found = [Evidence(text=f"{silence}.", at=at)]
-    if stall.because and not seen.overrules:
+    if stall.because and not seen.overrules and stall.because not in seen.because:
         found.append(Evidence(text=stall.because, at=at))
     if stall.cpu_fraction is not None:
         text = f"Its processes used {stall.cpu_fraction:.0%} of a core in that time."
         found.append(Evidence(text=text, strong=False, at=at))
-    if frame:
+    if frame and seen.detail != "deadlock":
         text = f"Python stood at {frame.file}, line {frame.line} in {frame.function}."
         found.append(Evidence(text=text, strong=False, at=at))
     return tuple(found)

@@ -4,6 +4,7 @@ import re
 
 from tb_health_plugin.diagnosis.batches import Tensor
 from tb_health_plugin.diagnosis.case import Case, Training
+from tb_health_plugin.diagnosis.figures import names
 from tb_health_plugin.diagnosis.heads import Head
 from tb_health_plugin.diagnosis.labels.wrong_labels import first, outcome, verdict
 from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Verdict
@@ -149,8 +150,7 @@ def beyond_one(
         # Measurements or pixels, not labels: unscaled_data speaks of them.
         return None
     values = sorted(counts)
-    shown = ", ".join(f"{value:g}" for value in values[:4])
-    shown += ", …" if len(values) > 4 else ""
+    shown = names([f"{value:g}" for value in values], 4)
     text = (
         f"Labels are {shown}; {head.loss_name} needs numbers from 0 to 1 and has no "
         "lowest value with others."

@@ -111,12 +111,13 @@ def rare(case: Case, training: Training, head: Head, target: Tensor) -> Verdict 
         fixes=(
             Fix(
                 title="Judge by something that rare classes count in",
-                why="Accuracy cannot fall below the largest class here.",
+                why=f"Always naming the largest class gives {share:.1%} already.",
                 code='metrics=[keras.metrics.AUC(curve="PR")]',
             ),
             Fix(
                 title="Give rare classes more weight",
-                why=f"Now a rare row counts {1 - share:.1%} beside {share:.1%}.",
+                why=f"They are {1 - share:.1%} of all rows, and hardly move the loss. "
+                "The accuracy will fall, and rare rows will be found.",
                 code=_weights(target, share) if head.kind == "binary" else None,
             ),
         ),

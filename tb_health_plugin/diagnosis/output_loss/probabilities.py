@@ -160,7 +160,9 @@ def _fixes_for_scores(head: Head, target: Tensor | None) -> tuple[Fix, ...]:
     fixes = [
         Fix(
             title=f"Give the last layer a {activation}",
-            why=f"Then its {units} outputs are probabilities.",
+            why="Then its output is a probability."
+            if units == 1
+            else f"Then its {units} outputs are probabilities.",
             code=f'keras.layers.Dense({units}, activation="{activation}")',
         )
     ]

@@ -14,6 +14,7 @@ early stopping not stop?").
 **What to do.** Mend the line that is named, or watch a metric that the logs have.
 """
 
+import difflib
 import re
 
 from tb_health_plugin.diagnosis.case import Case
@@ -103,7 +104,9 @@ def _fix(metric: str, there: list[str]) -> Fix:
             why=f"{metric} comes from validation, and there is none.",
             code="validation_split=0.2",
         )
-    alike = [name for name in there if name[:7] == metric[:7]] or there
+    # "validation_loss" is meant as "val_loss", "acc" as "accuracy".
+    meant = metric.replace("validation", "val")
+    alike = difflib.get_close_matches(meant, there, n=1, cutoff=0.0)
     return Fix(
         title="Watch a metric that the logs have",
         why=f"They have {names(there, 6)}.",

@@ -38,8 +38,14 @@ from tb_health_plugin.events import facts
 
 LONGEST_HEADLINE = 100
 
+_SETTINGS = "Its settings and the metric that it watched do not belong together."
+_BECAUSE = {
+    "best_not_kept": "What it kept as the best value was not the best one.",
+    "stale_state": "It stopped a training at once for what it had seen in another.",
+}
+
 # These stop a run for what it was told to stop for.
-_WANTED = ("TerminateOnNaN", stops.OURS)
+_WANTED = ("TerminateOnNaN", *stops.OURS)
 
 
 def judge(case: Case) -> Verdict | None:
@@ -108,7 +114,7 @@ def _verdict(
         severity="warning",
         confidence=confidence,
         headline=headline,
-        because="Its settings and the metric that it watched do not belong together.",
+        because=_BECAUSE.get(detail, _SETTINGS),
         cause_at=at,
         stopped_at=case.stopped_at,
         place={name: value for name, value in known.items() if value is not None},

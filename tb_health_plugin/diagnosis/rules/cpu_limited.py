@@ -223,7 +223,7 @@ def _threads(case: Case, use: _Use) -> Verdict | None:
         detail="threads",
         severity="warning",
         confidence="likely",
-        headline=f"TensorFlow may use one thread, on a machine with {cpus:.0f} CPUs",
+        headline=f"TensorFlow is limited to one thread of {cpus:.0f} CPUs",
         because="The setting says so, and the training never used more than about "
         "one core while it computed.",
         cause_at=at,

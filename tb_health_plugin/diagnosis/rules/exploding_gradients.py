@@ -120,7 +120,8 @@ def _evidence(
     if bad is not None and bad.fact.gradient_norms_before:
         row = [v for v in bad.fact.gradient_norms_before if math.isfinite(v)][-5:]
         text = f"Norms before the end: {', '.join(short(value) for value in row)}."
-        found.append(Evidence(text=text, lane="loss", at=at))
+        if len(row) > 1:
+            found.append(Evidence(text=text, lane="loss", at=at))
     rate = learning_rate.used(training)
     if rate is not None and not learning_rate.is_high(training):
         text = f"The learning rate of {short(rate)} is not high."

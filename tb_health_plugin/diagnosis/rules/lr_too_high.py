@@ -118,7 +118,7 @@ def _blew_up(case: Case, bad: BadNumber) -> Verdict:
             *_scale_evidence(training, bad.at),
             *waste(bad, case),
         ),
-        fixes=_fixes(training),
+        fixes=_fixes(training, (update_ratio(training, bad.step) or 0) >= LARGE_UPDATE),
         chip="Rate too high",
         explains=(*_EXPLAINS, *explained_ends(case)),
     )

@@ -208,8 +208,8 @@ def _by_movement(
             at=training.at(training.inspections[-1]),
         ),
         Evidence(
-            text=f"Gradients are there (norm {gradient:.2g}); the rate makes steps "
-            "small, not they.",
+            text=f"Gradients are there (norm {gradient:.2g}): it is the rate that "
+            "makes steps small.",
             lane="gradient_norm",
         ),
     ]
@@ -275,7 +275,14 @@ def _verdict(
         evidence.append(Evidence(text=text, lane="loss"))
     headline = f"The learning rate of {rate:.2g} is too low: the weights hardly move"
     first, last = _first_and_last(training, rates)
-    if last < DECAYED * first:
+    has_fallen = last < DECAYED * first
+    raised = Fix(
+        title=f"Raise the learning rate to about {better:g}",
+        why="Then a step moves the weights by about a thousandth of their size. Higher "
+        "rates may make the loss restless.",
+        code=f"keras.optimizers.{optimizer}({better:g})",
+    )
+    if has_fallen:
         headline = f"The learning rate fell to {last:.2g}: the weights hardly move"
         text = f"It began at {first:.2g} and was {last:.2g} at the end."
         evidence.append(Evidence(text=text))
@@ -291,13 +298,8 @@ def _verdict(
         stopped_at=case.stopped_at,
         evidence=tuple(evidence),
         fixes=(
-            *([_slower(first, training.steps)] if last < DECAYED * first else []),
-            Fix(
-                title=f"Raise the learning rate to about {better:g}",
-                why="Then a step moves the weights by about a thousandth of their "
-                "size. Higher rates may make the loss restless.",
-                code=f"keras.optimizers.{optimizer}({better:g})",
-            ),
+            *([_slower(first, training.steps)] if has_fallen else []),
+            *([] if has_fallen and better <= first else [raised]),
         ),
         explains=_EXPLAINS,
     )

@@ -22,6 +22,7 @@ import re
 from dataclasses import dataclass
 
 from tb_health_plugin.diagnosis.case import Case, Training
+from tb_health_plugin.diagnosis.figures import names
 from tb_health_plugin.diagnosis.heads import head_of, penalties, weighs_rows
 from tb_health_plugin.diagnosis.learning import (
     Learning,
@@ -104,7 +105,8 @@ def pressed(case: Case, training: Training) -> Verdict | None:
         detail="crushed" if crushed else "too_strong",
         severity="warning",
         confidence="likely" if crushed else "possible",
-        headline=f"{worst.words} is too strong: {_how_bad(learned)} was learned",
+        headline=f"{worst.words} is {'' if crushed else 'probably '}too strong: "
+        f"{_how_bad(learned)} was learned",
         chip="Over-regularised",
         because=f"{_how_bad(learned).capitalize()} was learned, and "
         + _sign(crushed, bool(strong)),
@@ -115,7 +117,8 @@ def pressed(case: Case, training: Training) -> Verdict | None:
         fixes=(
             Fix(
                 title="Weaken it",
-                why=f"Now: {worst.words}. A usual strength leaves room to learn.",
+                why="This is a usual strength: it leaves room to learn. It may learn "
+                "by heart instead; validation shows that.",
                 code=worst.fix,
             ),
         ),
@@ -127,7 +130,7 @@ def _sign(crushed: bool, strong: bool) -> str:
     if crushed:
         return "the weights shrank to nothing."
     if strong:
-        return "the setting is extreme."
+        return "the setting is far above usual ones. Other reasons were not ruled out."
     return "the penalty was most of the loss."
 
 
@@ -272,11 +275,14 @@ def _evidence(
         text = f"The loss went from {learned.start:.4g} to {learned.end:.4g}"
         text += "; what fell may be the penalty alone." if penalties(training) else "."
         found.append(Evidence(text=text, strong=False, lane="loss"))
-    shown = "; ".join(
-        f"{pressure.words}" + (f" on {pressure.layer}" if pressure.layer else "")
-        for pressure in pressures[:4]
-    )
-    return [*found, Evidence(text=f"Set: {shown}.", strong=False)]
+    where: dict[str, list[str]] = {}
+    for pressure in pressures:
+        where.setdefault(pressure.words, []).append(pressure.layer)
+    for words, layers in list(where.items())[:4]:
+        on = names([layer for layer in layers if layer])
+        text = f"{words} is set on {on}." if on else f"{words} is set."
+        found.append(Evidence(text=text, strong=False))
+    return found
 
 
 RULE = Rule(id="over_regularised", judge=judge)

@@ -277,7 +277,7 @@ def _fixes(training: Training, number: int, epochs: int) -> tuple[Fix, ...]:
     fixes = [
         Fix(
             title=f"Keep the weights of epoch {number}",
-            why=f"The {epochs - number} epochs after it only made validation worse.",
+            why=f"val_loss was never as low in the {epochs - number} epochs after it.",
             code='keras.callbacks.EarlyStopping("val_loss", patience=3, '
             "restore_best_weights=True)",
         )
@@ -295,10 +295,18 @@ def _fixes(training: Training, number: int, epochs: int) -> tuple[Fix, ...]:
         fixes.append(
             Fix(
                 title="More data, augmentation, or a smaller model",
-                why="The model has more freedom than the data can hold down.",
+                why=_freedom(training),
             )
         )
     return tuple(fixes)
+
+
+def _freedom(training: Training) -> str:
+    count = training.started.trainable_parameters
+    rows = training.number("data.examples")
+    if not count or not rows:
+        return "The model has more freedom than the data can hold down."
+    return f"It has {count:,.0f} parameters for {rows:,.0f} rows."
 
 
 RULE = Rule(id="overfitting", judge=judge, options=(CLEAR_RISE,))

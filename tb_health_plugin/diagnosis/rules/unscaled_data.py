@@ -22,6 +22,7 @@ import math
 from tb_health_plugin.diagnosis.baseline import LEAST_ROWS
 from tb_health_plugin.diagnosis.batches import Tensor, inputs_of, target_of
 from tb_health_plugin.diagnosis.case import Case, Training
+from tb_health_plugin.diagnosis.figures import short
 from tb_health_plugin.diagnosis.heads import REGRESSIONS, Head, head_of
 from tb_health_plugin.diagnosis.learning import (
     Learning,
@@ -177,8 +178,8 @@ def _large_target(target: Tensor, learned: Learning, large: float) -> str | None
     if max(abs(target.mean), target.std) < large or learned.state == "yes":
         return None
     return (
-        f"run from {target.minimum:.4g} to {target.maximum:.4g} "
-        f"(mean {target.mean:.3g}, spread {target.std:.3g})"
+        f"run from {short(target.minimum)} to {short(target.maximum)} "
+        f"(mean {short(target.mean)}, spread {short(target.std)})"
     )
 
 
@@ -192,7 +193,7 @@ def _not_probabilities(head: Head | None, target: Tensor | None) -> str | None:
         # Classes with a wrong coding: label_problem speaks of them.
         return None
     return (
-        f"run from {target.minimum:.4g} to {target.maximum:.4g}, but "
+        f"run from {short(target.minimum)} to {short(target.maximum)}, but "
         f"{head.loss_name} needs 0 to 1"
     )
 
@@ -280,7 +281,7 @@ def _outcome(learned: Learning) -> list[Evidence]:
     base, end = learned.baseline, learned.end
     found = []
     if base and base.loss is not None and end is not None and math.isfinite(end):
-        text = f"The loss ended at {end:.4g}; {base.words} gives {base.loss:.4g}."
+        text = f"The loss ended at {short(end)}; {base.words} gives {short(base.loss)}."
         found.append(Evidence(text=text, lane="loss"))
     if base and base.accuracy is not None and learned.accuracies:
         text = (
@@ -298,8 +299,8 @@ def _fixes(tensor: Tensor, detail: str) -> tuple[Fix, ...]:
         return (
             Fix(
                 title="Scale the targets, and scale predictions back",
-                why=f"Now their mean is {tensor.mean:.3g} and their spread "
-                f"{tensor.std:.3g}.",
+                why=f"Now their mean is {short(tensor.mean)} and their spread "
+                f"{short(tensor.std)}.",
                 code=f"y = (y - {tensor.mean:.6g}) / {tensor.std or 1.0:.6g}",
             ),
         )

@@ -213,7 +213,8 @@ def _verdict(
         confidence="likely",
         headline=f"The data is not shuffled: {what[0].lower()}{what[1:]}",
         chip="Not shuffled",
-        because=f"Labels of {order.batches} batches were compared, and it did harm.",
+        because=f"Labels of {order.batches} batches differ far more than chance "
+        "allows, and the results show the harm.",
         cause_at=at,
         stopped_at=case.stopped_at,
         place={"field": "y"},

@@ -30,6 +30,7 @@ Without an activation, the first four need `from_logits=True` in the loss.
 from tb_health_plugin.diagnosis import bottomless
 from tb_health_plugin.diagnosis.batches import target_of
 from tb_health_plugin.diagnosis.case import Case, Training
+from tb_health_plugin.diagnosis.figures import short
 from tb_health_plugin.diagnosis.heads import Head, head_of
 from tb_health_plugin.diagnosis.output_loss.mismatch import verdict
 from tb_health_plugin.diagnosis.output_loss.one_unit import always_one, one_class
@@ -85,11 +86,11 @@ def _no_bottom(case: Case, training: Training, head: Head) -> Verdict | None:
         training,
         head,
         detail="no_bottom",
-        headline=f"The loss fell without end, to {low:.2g}: it has no lowest value",
+        headline=f"The loss fell without end, to {short(low)}: it has no lowest value",
         because="It fell faster and faster below zero, so training drives the model "
         "away from the targets.",
         evidence=(
-            Evidence(text=f"It had fallen to {low:.3g}, and fell on.", lane="loss"),
+            Evidence(text=f"It had fallen to {short(low)}, and fell on.", lane="loss"),
         ),
         fixes=(
             Fix(

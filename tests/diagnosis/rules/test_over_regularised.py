@@ -95,7 +95,7 @@ def test_settings_that_leave_no_doubt(told):
 
     assert verdict is not None
     assert verdict.confidence == "possible"
-    assert verdict.because.endswith("the setting is extreme.")
+    assert verdict.because.endswith("Other reasons were not ruled out.")
 
 
 def test_a_regression_under_a_penalty_that_gives_out_one_number():
