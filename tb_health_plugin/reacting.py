@@ -86,10 +86,13 @@ class Follower:
         self, kind: str, attempt: Attempt, story: Story, finding: Verdict | None
     ) -> None:
         payload: VerdictPayload | None = verdict_payload(finding) if finding else None
+        start = attempt.start
         line = json.dumps(
             {
                 "kind": kind,
                 "logdir": str(self._logdir),
+                "host": start.host if start else None,
+                "pid": start.pid if start else None,
                 "state": story.state,
                 "step": attempt.last_step,
                 "headline": finding.headline if finding else story.headline,

@@ -16,7 +16,7 @@ BELONGS_SECONDS = 60.0
 TOO_SHORT_STEPS = 10
 
 # These stop within an epoch, also in the last one.
-_AT_ANY_TIME = ("TerminateOnNaN", stops.OURS)
+_AT_ANY_TIME = ("TerminateOnNaN", *stops.OURS)
 # What a program may do on purpose and go on.
 _WANTED = ("KeyboardInterrupt", "SystemExit")
 # The work is lost if this strikes before anything was saved.

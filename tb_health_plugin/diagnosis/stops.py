@@ -6,8 +6,8 @@ from tb_health_plugin.diagnosis.verdict import Evidence, Moment, Story, Verdict
 from tb_health_plugin.events import facts
 from tb_health_plugin.reading.run_history import Attempt
 
-# The class of our own callback, as the record names it.
-OURS = "HealthCallback"
+# Our own hooks, as the record names them.
+OURS = ("HealthCallback", "watch")
 
 
 def last_stop(
@@ -39,7 +39,7 @@ def story(
     at = f"step {attempt.last_step:,}"
     if stop.callback == "TerminateOnNaN":
         return _on_nan(attempt, stop)
-    if stop.callback == OURS:
+    if stop.callback in OURS:
         return _as_asked(stop, at)
     if stop.callback == "EarlyStopping" and stop.is_keras is not False:
         return Story(

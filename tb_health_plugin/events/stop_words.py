@@ -40,6 +40,15 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "distributed": ("straggler",),
 }
 
+# A program that hangs asks nobody whether it should stop; only a kill ends it.
+_HANGS = (
+    "input_hang",
+    "callback_hang",
+    "compute_hang",
+    "endless_epoch",
+    "stopped_process",
+)
+
 
 def stop_words(given: Iterable[str]) -> frozenset[str]:
     """Ids of verdicts to stop on, and perhaps `NAN`.
@@ -56,6 +65,11 @@ def stop_words(given: Iterable[str]) -> frozenset[str]:
             found.update(FAMILIES[word])
         elif word == NAN or word in ids:
             found.add(word)
+        elif word in _HANGS:
+            raise ValueError(
+                f"stop_on: a training that hangs cannot stop itself ({word!r}); give "
+                "on_finding a command that ends it, as docs/reactions.md shows"
+            )
         else:
             known = ", ".join([NAN, *FAMILIES])
             raise ValueError(

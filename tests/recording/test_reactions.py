@@ -1,6 +1,7 @@
 """Reactions: off unless asked for, and then done between two steps."""
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from demo.tensorboard_server import wait_until
-from tb_health_plugin import diagnose
+from tb_health_plugin import diagnose, watch
 from tb_health_plugin.events.stop_words import FAMILIES, NAN, stop_words
 from tb_health_plugin.recording import attempts, process_end
 from tb_health_plugin.recording.guard import Guard
@@ -32,6 +33,10 @@ class TestWords:
     def test_nonsense_is_an_error(self, given):
         with pytest.raises(ValueError, match="stop_on"):
             stop_words(given)
+
+    def test_a_hang_cannot_stop_itself(self):
+        with pytest.raises(ValueError, match="give on_finding a command"):
+            stop_words(["input_hang"])
 
 
 class TestReactions:
@@ -115,6 +120,56 @@ def test_a_loss_that_is_no_number_stops_the_training(tmp_path: Path, own_process
     answer = diagnose(tmp_path)
     assert answer["verdict"]["id"] == "bad_input_values"
     assert "callback_stop" not in [one["id"] for one in answer["findings"]]
+
+
+class Saves:
+    """A model, as far as a loop without a framework has one."""
+
+    name = "mine"
+
+    def save(self, path: str) -> None:
+        Path(path).write_text("saved")
+
+
+class TestLoops:
+    def test_a_loop_is_told_to_stop(self, tmp_path: Path, own_process):
+        saved = tmp_path / "last.model"
+        with watch(
+            tmp_path / "run",
+            model=Saves(),
+            watcher=False,
+            stop_on=["nan"],
+            save_before_stop=saved,
+        ) as health:
+            for step in range(40):
+                health.step(loss=math.nan if step == 25 else 1.0)
+                if health.should_stop:
+                    break
+
+        assert (step, saved.read_text()) == (25, "saved")
+        process_end._tell(ProcessEnd(reason="finished", happened_at=1.0))
+        wait_until(lambda: diagnose(tmp_path)["state"] == "ended_early")
+        answer = diagnose(tmp_path)
+        assert "callback_stop" not in [one["id"] for one in answer["findings"]]
+
+    def test_a_wish_that_nobody_heard_is_no_stop(self, tmp_path: Path, own_process):
+        with watch(tmp_path / "run", watcher=False, stop_on=["nan"]) as health:
+            for step in range(40):
+                health.step(loss=math.nan if step == 25 else 1.0)
+
+        process_end._tell(ProcessEnd(reason="finished", happened_at=1.0))
+        wait_until(lambda: diagnose(tmp_path)["state"] == "finished")
+        assert diagnose(tmp_path)["step"] == 40
+
+    def test_a_loop_with_nothing_found_goes_on(self, tmp_path: Path, own_process):
+        with watch(tmp_path / "run", watcher=False, stop_on=["nan"]) as health:
+            for _ in range(40):
+                health.step(loss=1.0)
+                assert not health.should_stop
+
+    def test_a_save_needs_one_model(self, tmp_path: Path):
+        with pytest.raises(ValueError, match="needs one model"):
+            watch(tmp_path, stop_on=["nan"], save_before_stop="a.keras")
 
 
 @pytest.mark.live

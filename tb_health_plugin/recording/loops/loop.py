@@ -1,5 +1,6 @@
 """One hand-written loop while it runs: counts its steps and drives what is watched."""
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -44,6 +45,7 @@ class Loop:
         batches: The data of the loop, as far as it comes through us.
         is_open: It has begun and not ended.
         count_again: Called before the end, for whoever counts steps for us.
+        lost: Called when a loss is NaN or infinite.
     """
 
     def __init__(
@@ -67,6 +69,7 @@ class Loop:
         self._late: tuple[StepSeen, Any] | None = None
         self.is_open = False
         self.count_again: Callable[[], None] = _nothing
+        self.lost: Callable[[], None] = _nothing
         fit = Fit(
             recorder=attempt.recorder,
             guard=attempt.guard,
@@ -167,6 +170,19 @@ class Loop:
         self._epoch = Epoch(self._fit, self._recorder.progress.step)
         self._recorder.enter(Phase.BETWEEN_EPOCHS)
         self._time_spent.tick(epoch_ended=True)
+
+    def stopped(self, reason: str) -> None:
+        """The program leaves it now, because we asked it to."""
+        self._recorder.record(
+            facts.StopRequested(
+                wall_time=time.time(),
+                step=self._recorder.progress.step,
+                training=self._fit.training,
+                epoch=self._fit.epoch,
+                callback="watch",
+                settings={"stopped_for": reason},
+            )
+        )
 
     def end(self, error: BaseException | None = None) -> None:
         """The loop was left, by an exception or not."""
@@ -285,6 +301,8 @@ class Loop:
         seen.loss = to_float(loss)
         self._recorder.progress.loss = seen.loss
         self._epoch.add(seen.step, seen.loss)
+        if not math.isfinite(seen.loss):
+            self.lost()
 
     def _read_late(self) -> None:
         """Reads the loss of the step before, which a GPU still worked on."""

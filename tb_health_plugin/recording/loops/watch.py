@@ -2,7 +2,7 @@
 
 import atexit
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -12,10 +12,12 @@ from tb_health_plugin.recording.loops.loop import STEPS, Loop
 from tb_health_plugin.recording.loops.numbers import inside_function
 from tb_health_plugin.recording.loops.quick_guard import guarded
 from tb_health_plugin.recording.own_summary import summary_of
+from tb_health_plugin.recording.reactions import Listener, Reactions
 from tb_health_plugin.recording.recorder import PERIOD_SECONDS
 
 _EPOCHS = "epochs of the loop"
 _DATA = "the data of the loop"
+_STOP = "the wish to stop the loop"
 _INSIDE = "it was called inside a tf.function, which runs it only once"
 
 
@@ -29,6 +31,9 @@ def watch(
     period_seconds: float = PERIOD_SECONDS,
     watcher: bool = True,
     rules: Mapping[str, Any] | None = None,
+    stop_on: Sequence[str] = (),
+    save_before_stop: "str | os.PathLike[str] | None" = None,
+    on_finding: "Listener | Sequence[str] | None" = None,
 ) -> "Watch":
     """Records the health of a hand-written training loop.
 
@@ -56,17 +61,26 @@ def watch(
         rules: Silences rules or tunes their numbers for this run, as in
             `{"overfitting": "off", "input_bound.warning_share": 0.8}`. `tb-health
             explain` lists rules, `tb-health explain input_bound` its numbers.
+        stop_on: Set `should_stop` when one of these is found: "nan" for a loss that is
+            no number, the id of a rule, or a family as "memory". The loop is yours:
+            ask `health.should_stop` after each step, and leave it.
+        save_before_stop: Save the model there first; needs one `model`.
+        on_finding: Called with a dict for each finding that opens, changes or closes;
+            or a command as a list of its words, which gets it as a line of JSON.
 
     Raises:
-        ValueError: `logdir` or `rules` cannot be used; the message says why. After
-            that, nothing of ours ever raises into the training.
+        ValueError: Something given cannot be used; the message says why. After that,
+            nothing of ours ever raises into the training.
     """
     if not period_seconds > 0:
         raise ValueError(f"period_seconds={period_seconds!r} must be a number above 0")
+    reactions = Reactions(stop_on, save_before_stop, on_finding)
+    models = _named(model, "model")
+    if save_before_stop is not None and len(models) != 1:
+        raise ValueError("save_before_stop needs one model: watch(..., model=model)")
     attempt = attempt_for(
         logdir, period_seconds=period_seconds, watcher=watcher, rules=rules
     )
-    models = _named(model, "model")
     optimizers = _named(optimizer, "optimizer")
     if not optimizers:
         compiled = [(name, getattr(one, "optimizer", None)) for name, one in models]
@@ -74,6 +88,7 @@ def watch(
     return Watch(
         attempt,
         os.fspath(logdir),
+        reactions,
         models=models,
         optimizers=optimizers,
         planned_steps=planned_steps,
@@ -84,14 +99,22 @@ def watch(
 class Watch:
     """A training loop under watch; made by `watch`."""
 
-    def __init__(self, attempt: Attempt, logdir: str, **what: Any) -> None:
+    def __init__(
+        self, attempt: Attempt, logdir: str, reactions: Reactions, **what: Any
+    ) -> None:
         self._attempt = attempt
         self._logdir = logdir
+        self._reactions = reactions
+        self._model = what["models"][0][1] if what["models"] else None
+        self._stopped_for: str | None = None
+        self._is_heeded = False
         self._guard = attempt.guard
         self._loop: Loop | None = None
         with self._guard.protect(STEPS):
             self._loop = Loop(attempt, **what)
+            self._loop.lost = reactions.saw_nan
             self._loop.begin()
+            reactions.begin(attempt)
             # Runs before what was registered earlier: the end of the recording.
             atexit.register(self.close)
 
@@ -105,6 +128,15 @@ class Watch:
         """
         if self._loop is not None:
             guarded(self._guard, STEPS, self._told, self._loop, loss, metrics)
+            if self._reactions.stop_for is not None:
+                guarded(self._guard, _STOP, self._stop)
+
+    @property
+    def should_stop(self) -> bool:
+        """Something of `stop_on` was found: leave the loop. Else always False."""
+        if self._stopped_for is not None:
+            self._is_heeded = True
+        return self._is_heeded
 
     def epoch_end(self, **metrics: Any) -> None:
         """An epoch has ended; for loops that know epochs.
@@ -153,10 +185,17 @@ class Watch:
             raise RuntimeError(_INSIDE)
         loop.told(loss, metrics)
 
+    def _stop(self) -> None:
+        """Saves first, if that was asked for; then the loop hears of it."""
+        self._stopped_for = self._reactions.carry_out(self._model, self._guard)
+
     def _end(self, error: BaseException | None) -> None:
         loop, self._loop = self._loop, None
         atexit.unregister(self.close)
+        self._reactions.end(self._attempt)
         if loop is not None:
+            if error is None and self._is_heeded and self._stopped_for is not None:
+                guarded(self._guard, _STOP, loop.stopped, self._stopped_for)
             loop.end(error)
 
 
