@@ -91,6 +91,7 @@ def show(answer: Answer, console: Console) -> None:
     console.print(Text(f"{sure}{verdict['because']}"))
     section(console, "How we know", _evidence(verdict))
     section(console, "What to do", _fixes(verdict))
+    section(console, "Read on", _docs(verdict))
     console.print()
     console.print(Text(f"More: tb-health explain {verdict['id']}", style="dim"))
     others = [one for one in answer["findings"] if one["id"] != verdict["id"]]
@@ -123,6 +124,11 @@ def _evidence(verdict: VerdictPayload) -> Iterator[str]:
 def _fixes(verdict: VerdictPayload) -> Iterator[str]:
     for fix in verdict["fixes"]:
         yield f"{fix['title']}. {fix['why']}\n{fix['code'] or ''}".rstrip()
+
+
+def _docs(verdict: VerdictPayload) -> Iterator[str]:
+    for doc in verdict["docs"] if verdict["severity"] != "info" else ():
+        yield f"{doc['name']}\n{doc['url']}"
 
 
 def _earlier(answer: Answer) -> Iterator[str]:

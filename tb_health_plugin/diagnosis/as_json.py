@@ -10,6 +10,7 @@ from typing import TypedDict
 
 from tb_health_plugin.diagnosis.engine import ENGINE_VERSION
 from tb_health_plugin.diagnosis.moments import stopped_at
+from tb_health_plugin.diagnosis.official_docs import official
 from tb_health_plugin.diagnosis.together import StartStory, WorkerStory
 from tb_health_plugin.diagnosis.verdict import Moment, NotMeasured, Story, Verdict
 from tb_health_plugin.events import facts
@@ -48,6 +49,13 @@ class FixPayload(TypedDict):
     code: str | None
 
 
+class DocPayload(TypedDict):
+    """An official page."""
+
+    name: str
+    url: str
+
+
 class VerdictPayload(TypedDict):
     """A cause."""
 
@@ -62,6 +70,7 @@ class VerdictPayload(TypedDict):
     place: dict[str, str | int]
     evidence: list[EvidencePayload]
     fixes: list[FixPayload]
+    docs: list[DocPayload]
     caused_by: str | None
 
 
@@ -245,6 +254,7 @@ def verdict_payload(verdict: Verdict) -> VerdictPayload:
             {"title": fix.title, "why": fix.why, "code": fix.code}
             for fix in verdict.fixes
         ],
+        "docs": [{"name": doc.name, "url": doc.url} for doc in official(verdict.id)],
         "caused_by": verdict.caused_by,
     }
 

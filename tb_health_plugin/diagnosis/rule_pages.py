@@ -9,11 +9,13 @@ import textwrap
 from dataclasses import dataclass
 
 from tb_health_plugin.diagnosis.ending_pages import ENDINGS
+from tb_health_plugin.diagnosis.official_docs import Doc, official
 from tb_health_plugin.diagnosis.option import Option
 from tb_health_plugin.diagnosis.rules import all_rules, explanations
 
 SECTIONS = ("What it means", "How we know", "What it is mistaken for", "What to do")
 
+_READ_ON = "Read on"
 _WIDTH = 80
 # "**What it means.** text", or the title on a line of its own above indented text.
 _TITLE = re.compile(
@@ -30,12 +32,14 @@ class Page:
         title: In one sentence.
         sections: Text by the titles of `SECTIONS`; paragraphs and tables as written.
         options: Numbers that users may tune.
+        docs: Official pages about it.
     """
 
     id: str
     title: str
     sections: dict[str, str]
     options: tuple[Option, ...] = ()
+    docs: tuple[Doc, ...] = ()
 
 
 def pages() -> dict[str, Page]:
@@ -56,6 +60,9 @@ def as_text(page: Page) -> str:
         lines = [_option_line(page.id, option) for option in page.options]
         shown = [_filled(line, _WIDTH, "  ") for line in lines]
         parts.append("Numbers you may set\n" + "\n".join(shown))
+    if page.docs:
+        lines = [f"  {doc.name}\n    {doc.url}" for doc in page.docs]
+        parts.append(f"{_READ_ON}\n" + "\n".join(lines))
     return "\n\n".join(parts)
 
 
@@ -67,6 +74,9 @@ def as_markdown(page: Page) -> str:
         lines = [f"* `{_option_line(page.id, option)}" for option in page.options]
         lines = [line.replace(":", "`:", 1) for line in lines]
         parts.append("**Numbers you may set.**\n\n" + "\n".join(lines))
+    if page.docs:
+        links = [f"[{doc.name}]({doc.url})" for doc in page.docs]
+        parts.append(f"**{_READ_ON}.** {'; '.join(links)}.")
     return "\n\n".join(parts)
 
 
@@ -80,7 +90,7 @@ def _page(id: str, text: str, options: tuple[Option, ...]) -> Page:
         name: textwrap.dedent(body.rstrip()).strip("\n")
         for name, body in zip(rest[::2], rest[1::2], strict=True)
     }
-    return Page(id, " ".join(title.split()), sections, options)
+    return Page(id, " ".join(title.split()), sections, options, official(id))
 
 
 def _filled(block: str, width: int, indent: str) -> str:

@@ -1,12 +1,14 @@
 """Every verdict has a page, and the reference in `docs/` is made of them."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 import tb_health_plugin.diagnosis as package
 from tb_health_plugin.diagnosis.ending_pages import ENDINGS
+from tb_health_plugin.diagnosis.official_docs import OFFICIAL, official
 from tb_health_plugin.diagnosis.rule_pages import SECTIONS, Page, as_text, pages
 from tb_health_plugin.diagnosis.rules import all_rules
 from tests.diagnosis.rule_reference import DOCUMENT, reference
@@ -36,6 +38,26 @@ def test_numbers_that_may_be_set_stand_on_the_page():
 
     assert "Numbers you may set\n  input_bound.warning_share: " in shown
     assert "Usually 0.5." in shown
+
+
+class TestOfficialPages:
+    # There is nothing to read up on: nobody failed, or nobody knows at what.
+    WITHOUT = ("healthy", "too_short", "unknown", "user_interrupt")
+
+    @pytest.mark.parametrize("id", IDS)
+    def test_every_verdict_names_one(self, id: str):
+        assert bool(official(id)) == (id not in self.WITHOUT)
+
+    @pytest.mark.parametrize("id", OFFICIAL)
+    def test_they_stand_on_the_page_by_their_own_title(self, id: str):
+        shown = as_text(pages()[id])
+
+        for doc in official(id):
+            assert re.match(
+                r"(Keras|TensorFlow|Python|Linux|Docker|NV|NumPy)", doc.name
+            )
+            assert re.fullmatch(r"https://[a-z0-9.]+/[\w./-]+", doc.url)
+            assert f"  {doc.name}\n    {doc.url}" in shown
 
 
 def test_the_reference_is_current():
