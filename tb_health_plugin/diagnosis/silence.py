@@ -4,13 +4,13 @@ import itertools
 import signal
 
 from tb_health_plugin.diagnosis.ending import Ending, ended
+from tb_health_plugin.diagnosis.hang_words import CHIPS, FIXES_UNSEEN
 from tb_health_plugin.diagnosis.memory_kills import was_for_memory
 from tb_health_plugin.diagnosis.moments import is_under_way, moment
 from tb_health_plugin.diagnosis.peers import tasks
 from tb_health_plugin.diagnosis.verdict import (
     Confidence,
     Evidence,
-    Fix,
     Moment,
     State,
 )
@@ -45,31 +45,6 @@ ENDS: dict[int, tuple[State, str]] = {
     int(signal.SIGKILL): ("died", "was killed"),
     int(signal.SIGTERM): ("ended_early", "was asked to stop"),
     int(signal.SIGINT): ("ended_early", "was stopped by Ctrl-C"),
-}
-_FIXES = {
-    "compute_hang": Fix(
-        title="Look for a loop inside the step that may not end",
-        why="It computed and finished no step.",
-        code="tf.while_loop(..., maximum_iterations=1000)",
-    ),
-    "input_hang": Fix(
-        title="Find what should have made the next batch",
-        why="Nothing was computed: what makes batches may wait for something.",
-    ),
-    "peer_lost": Fix(
-        title="Look at the other workers",
-        why="A step with others ends when all have come. One that is gone holds all.",
-    ),
-    "callback_hang": Fix(
-        title="Give what callbacks wait for a time limit",
-        why="fit() goes on only when every callback has returned.",
-    ),
-}
-_CHIPS = {
-    "compute_hang": "Hung",
-    "input_hang": "Hung on data",
-    "callback_hang": "Hung in callback",
-    "peer_lost": "Worker lost",
 }
 
 
@@ -175,8 +150,8 @@ def _ending(
                 at=end,
             ),
         ),
-        fixes=(_FIXES[verdict_id],),
-        chip=_CHIPS[verdict_id],
+        fixes=(FIXES_UNSEEN[verdict_id],),
+        chip=CHIPS[verdict_id],
     )
 
 

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from tb_health_plugin.diagnosis.endings import name_of
+from tb_health_plugin.diagnosis.hang_words import CHIPS, FIXES
 from tb_health_plugin.diagnosis.moments import moment
 from tb_health_plugin.diagnosis.peers import goes_in_step
 from tb_health_plugin.diagnosis.silence import IDLE
@@ -19,53 +20,12 @@ from tb_health_plugin.events.python_stacks import (
 from tb_health_plugin.reading.run_history import Attempt
 
 _IDS = {
-    "data": ("input_hang", "Hung on data"),
-    "callback": ("callback_hang", "Hung in callback"),
-    "stopped": ("stopped_process", "Was stopped"),
-    "peer": ("peer_lost", "Worker lost"),
+    "data": "input_hang",
+    "callback": "callback_hang",
+    "stopped": "stopped_process",
+    "peer": "peer_lost",
 }
-_OTHER = ("compute_hang", "Hung")
-
-_FIXES = {
-    "data": Fix(
-        title="Find what should make the next batch",
-        why="The loop waits for data. The stacks below show the threads and processes "
-        "that make it, and the line each of them stands at.",
-    ),
-    "callback": Fix(
-        title="Give what the callback waits for a time limit",
-        why="fit() goes on only when every callback has returned, and this one has "
-        "not.",
-    ),
-    "lock": Fix(
-        title="Take locks with a time limit, and always in the same order",
-        why="The thread that trains waits for a lock. The stacks below show who may "
-        "hold it.",
-        code="lock.acquire(timeout=60)",
-    ),
-    "disk": Fix(
-        title="Look at the disk or network file system",
-        why="The kernel itself waits for it. Until it answers, not even SIGKILL ends "
-        "the process.",
-    ),
-    "peer": Fix(
-        title="Look at the other workers",
-        why="A step with others ends when all have come. One that is gone holds all.",
-    ),
-    "busy": Fix(
-        title="Look for a loop that does not end",
-        why="It computes and finishes nothing. The stack below shows the line.",
-    ),
-    "call": Fix(
-        title="Give what this function waits for a time limit",
-        why="The step goes on only when it has returned.",
-    ),
-    "unknown": Fix(
-        title="Install py-spy where it trains, to see native frames",
-        why="The Python stack alone does not say what it waits for.",
-        code="pip install py-spy",
-    ),
-}
+_OTHER = "compute_hang"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +69,7 @@ def cause_of(attempt: Attempt, stall: facts.Stalled) -> Cause:
                 "likely",
                 "The thread that trains and one that makes its batches both stand at a "
                 "line of the program: each seems to wait for the other.",
-                _FIXES["lock"],
+                FIXES["lock"],
                 tuple(
                     Evidence(text=f"{who} stood at {one.file}, line {one.line}.", at=at)
                     for who, one in zip(_THREADS, two, strict=True)
@@ -118,20 +78,21 @@ def cause_of(attempt: Attempt, stall: facts.Stalled) -> Cause:
     inside = _inside_the_step(attempt, stall)
     if inside is not None:
         return Cause(
-            *_OTHER,
+            _OTHER,
+            CHIPS[_OTHER],
             "python_in_step",
             "likely",
             f"The step waits for {inside.function}() at {inside.file}, line "
             f"{inside.line}: Python that the model or its loss calls. The batches come "
             "from arrays, so no code of the program makes them.",
-            _FIXES["busy" if (stall.cpu_fraction or 0.0) >= _WORKS else "call"],
+            FIXES["busy" if (stall.cpu_fraction or 0.0) >= _WORKS else "call"],
             overrules=True,
         )
     dead = _dead_child(attempt, stall)
     if dead is not None and waits_for in ("data", "lock", "unknown"):
         return Cause(
             "input_hang",
-            "Hung on data",
+            CHIPS["input_hang"],
             "dead_worker",
             "likely",
             f"{because} A process that it had started is dead.",
@@ -142,22 +103,24 @@ def cause_of(attempt: Attempt, stall: facts.Stalled) -> Cause:
     if waits_for in ("unknown", "lock") and is_idle and goes_in_step(attempt):
         return Cause(
             "peer_lost",
-            "Worker lost",
+            CHIPS["peer_lost"],
             "silent",
             "possible",
             f"{because} It is one of several workers that go in step.",
-            _FIXES["peer"],
+            FIXES["peer"],
         )
-    verdict_id, chip = _IDS.get(waits_for, _OTHER)
+    verdict_id = _IDS.get(waits_for, _OTHER)
     if waits_for == "lock" and _in_callback(stall):
-        verdict_id, chip = _IDS["callback"]
+        verdict_id = _IDS["callback"]
     fix = _fix(attempt, waits_for)
     maker = _maker(stall) if waits_for == "data" else None
     seen: tuple[Evidence, ...] = ()
     if maker is not None:
         text = f"{_THREADS[1]} stood at {maker.file}, line {maker.line}."
         seen = (Evidence(text=text, at=at),)
-    return Cause(verdict_id, chip, waits_for, confidence, because, fix, seen)
+    return Cause(
+        verdict_id, CHIPS[verdict_id], waits_for, confidence, because, fix, seen
+    )
 
 
 # Waiting for others takes some polling; more than this of a core is work of its own.
@@ -273,8 +236,8 @@ def _fix(attempt: Attempt, waits_for: str) -> Fix:
             why="It does not hang: the kernel was told not to run it.",
             code=f"kill -CONT {pid}" if pid else None,
         )
-    known = {**_FIXES, "compile": _FIXES["busy"]}
-    return known.get(waits_for, _FIXES["unknown"])
+    known = {**FIXES, "compile": FIXES["busy"]}
+    return known.get(waits_for, FIXES["unknown"])
 
 
 def place_of(stall: facts.Stalled) -> Frame | None:
