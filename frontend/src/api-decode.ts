@@ -4,6 +4,7 @@
 // list is empty, a missing value is null, a word we do not know becomes the mildest one.
 import type {
   Attempt,
+  Doc,
   Epoch,
   EpochMoment,
   Evidence,
@@ -176,6 +177,11 @@ function fix(value: unknown): Fix {
   return { title: words(given.title), why: words(given.why), code: text(given.code) };
 }
 
+function doc(value: unknown): Doc {
+  const given = fields(value);
+  return { name: words(given.name), url: words(given.url) };
+}
+
 function finding(value: unknown): Finding {
   const given = fields(value);
   return {
@@ -190,6 +196,7 @@ function finding(value: unknown): Finding {
     place: place(given.place),
     evidence: list(given.evidence, evidence),
     fixes: list(given.fixes, fix),
+    docs: list(given.docs, doc),
     caused_by: text(given.caused_by),
   };
 }

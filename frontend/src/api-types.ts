@@ -99,6 +99,12 @@ export interface Fix {
   code: Maybe<string>;
 }
 
+/** An official page. */
+export interface Doc {
+  name: string;
+  url: string;
+}
+
 /** Where it is: a line of code, a layer, a callback. Holds only what is known. */
 export type Place = Record<string, string | number>;
 
@@ -114,6 +120,7 @@ export interface Finding {
   place: Maybe<Place>;
   evidence: Evidence[];
   fixes: Fix[];
+  docs: Doc[];
   /** Id of the finding this one comes from. */
   caused_by: Maybe<string>;
 }

@@ -51,6 +51,7 @@ export function finding(fields: Partial<Finding> = {}): Finding {
     place: null,
     evidence: [],
     fixes: [],
+    docs: [],
     caused_by: null,
     ...fields,
   };

@@ -87,6 +87,9 @@ describe("the example of the document", () => {
     expect(card.textContent).toContain("train.py, line 41");
     expect(card.textContent).toContain(verdict?.evidence[0]?.text);
     expect(card.textContent).toContain(verdict?.fixes[0]?.title);
+    const [page] = verdict?.docs ?? [];
+    const link = screen.getByRole("link", { name: page?.name ?? "no page" });
+    expect(link.getAttribute("href")).toBe(page?.url);
   });
 
   test("gives the facts", () => {

@@ -1,6 +1,6 @@
 // The answer: what happened and how sure we are, then the evidence and what to do.
 import type { ComponentChildren } from "preact";
-import type { Evidence, Finding, Fix, Maybe, RunRow } from "../api-types";
+import type { Doc, Evidence, Finding, Fix, Maybe, RunRow } from "../api-types";
 import { CodeBox } from "../parts/code-box";
 import { Glyph } from "../parts/glyph";
 import { type Shape, shapeOf, shapeOfSeverity, toneOf } from "../run-tone";
@@ -86,9 +86,27 @@ export function Reasons({
               <FixItem key={fix.title} fix={fix} open={index === 0} />
             ))}
           </ol>
+          <ReadOn docs={finding.docs} />
         </div>
       )}
     </div>
+  );
+}
+
+/** Official pages, opened beside this one. */
+function ReadOn({ docs }: { docs: readonly Doc[] }) {
+  const safe = docs.filter((doc) => doc.url.startsWith("https://"));
+  if (safe.length === 0) return null;
+  return (
+    <ul class="read-on" aria-label="Read on">
+      {safe.map((doc) => (
+        <li key={doc.url}>
+          <a href={doc.url} target="_blank" rel="noreferrer">
+            {doc.name}
+          </a>
+        </li>
+      ))}
+    </ul>
   );
 }
 
