@@ -9,6 +9,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import keras
 import numpy as np
@@ -23,7 +24,11 @@ GOES_WRONG_AT = 60
 STEP_SECONDS = 0.03
 # Slow data takes at least this long, and twice as long as the step on a busy machine.
 SLOW_DATA_SECONDS = 0.25
-MOST_SLOW_DATA_SECONDS = 1.5
+MOST_SLOW_DATA_SECONDS = 1.0
+# With this step a team that works waits for a file: its limits are set by then.
+LIMITED_AT = 4
+LIMITS_SET = "limits_set"
+LONGEST_WAIT_SECONDS = 60.0
 MIB = 1 << 20
 
 _eaten: list[bytearray] = []
@@ -63,6 +68,8 @@ def main(logdir: str, steps: int, wrong: str) -> None:
             print("step", step, flush=True)
             if wrong in ("frozen", "out_of_memory") and step >= GOES_WRONG_AT:
                 go_wrong(wrong)
+            if wrong == "work" and step == LIMITED_AT:
+                wait_for(Path(logdir) / LIMITS_SET)
             time.sleep(STEP_SECONDS)
 
 
@@ -77,6 +84,12 @@ def batches(steps: int, wrong: str) -> Iterator[tuple[tf.Tensor, tf.Tensor]]:
         x = numbers.normal(size=(rows, 8)).astype("float32")
         handed_on = time.monotonic()
         yield tf.constant(x), tf.constant(x.sum(axis=1, keepdims=True))
+
+
+def wait_for(file: Path) -> None:
+    until = time.monotonic() + LONGEST_WAIT_SECONDS
+    while not file.exists() and time.monotonic() < until:
+        time.sleep(0.05)
 
 
 def go_wrong(how: str) -> None:
