@@ -287,7 +287,8 @@ def _fields(message: Any, kind: type) -> dict[str, Any]:
     for field in _message_fields(kind):
         value = getattr(message, field.name)
         if field.default_factory is dict:
-            values[field.name] = dict(value)
+            # Protobuf gives them in another order in each process.
+            values[field.name] = dict(sorted(value.items()))
         elif field.default == ():
             of = field.metadata["of"]
             is_message = dataclasses.is_dataclass(of)

@@ -85,6 +85,13 @@ def test_a_field_that_is_zero_is_not_one_that_is_absent():
     assert there_and_back(fact) == fact
 
 
+def test_names_come_back_in_the_same_order_in_every_process():
+    names = [f"metric{number}" for number in range(20)]
+    fact = facts.EpochEnded(wall_time=1.0, metrics=dict.fromkeys(reversed(names), 1.0))
+
+    assert list(there_and_back(fact).metrics) == sorted(names)
+
+
 def test_text_that_is_not_text_is_replaced_not_refused():
     fact = facts.Incident(wall_time=1.0, message="bad \ud800 byte")
 
