@@ -11,7 +11,6 @@ from pathlib import Path
 from google.protobuf.message import DecodeError
 from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.compat.proto.summary_pb2 import Summary
-from tensorboard.util import tensor_util
 
 from tb_health_plugin.events import codec, tags
 from tb_health_plugin.events.tail import Tail
@@ -146,6 +145,9 @@ def _number(value: Summary.Value) -> float | None:
         return float(value.simple_value)
     if not value.HasField("tensor") or value.tensor.tensor_shape.dim:
         return None
+    # It loads boto3 and fsspec where they are installed, which no other run needs.
+    from tensorboard.util import tensor_util  # noqa: PLC0415
+
     try:
         array = tensor_util.make_ndarray(value.tensor)
     except (TypeError, ValueError):
