@@ -16,6 +16,7 @@ from typing import Any, Literal
 from rich.text import Text
 
 from tb_health_plugin import __version__
+from tb_health_plugin.cli.arguments import place
 from tb_health_plugin.cli.printing import console, print_json
 from tb_health_plugin.cli.waiting import waiting
 from tb_health_plugin.collectors import available_collectors, settings_of
@@ -55,7 +56,7 @@ def add_parser(commands: Any) -> None:
         "doctor", help="what can be measured on this machine, and what is missing"
     )
     parser.add_argument(
-        "logdir", type=Path, nargs="?", help="check that this directory can be used"
+        "logdir", type=place, nargs="?", help="check that this directory can be used"
     )
     parser.add_argument("--json", action="store_true", help="print it for programs")
     parser.set_defaults(call=_call)
@@ -71,15 +72,23 @@ def _call(options: argparse.Namespace) -> int:
     return int(any(check.state == "broken" for check in checks))
 
 
-def examine(logdir: Path | None = None, root: Path = Path("/")) -> Iterator[Check]:
+def examine(given: Path | str | None = None, root: Path = Path("/")) -> Iterator[Check]:
     """Everything that is worth knowing before a training is recorded."""
     yield from _versions()
     yield _plugin()
+    logdir = given if isinstance(given, Path) else None
     yield from _sources(logdir, root)
     yield _exit_status()
     yield _py_spy(root)
     if logdir is not None:
         yield _writable(logdir.expanduser())
+    elif given is not None:
+        yield Check(
+            f"log directory {given}",
+            "broken",
+            "is on an object store: it can be read, not recorded to",
+            "record to a directory here and copy it; docs/workers.md says how",
+        )
 
 
 def _versions() -> Iterator[Check]:

@@ -70,3 +70,11 @@ def test_a_tab_that_cannot_be_loaded_is_broken(monkeypatch):
     monkeypatch.setattr(doctor, "PLUGIN_NAME", "no such plugin")
 
     assert by_name()["tab in TensorBoard"].state == "broken"
+
+
+def test_an_object_store_is_not_written_to(tmp_path: Path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+
+    assert main(["doctor", "s3://bucket/logs"]) == 1
+    assert "is on an object store" in capsys.readouterr().out
+    assert list(tmp_path.iterdir()) == []
