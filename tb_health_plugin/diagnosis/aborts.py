@@ -9,6 +9,7 @@ from tb_health_plugin.diagnosis.ending import Ending, ended
 from tb_health_plugin.diagnosis.gpu_words import refusal
 from tb_health_plugin.diagnosis.memory_kills import less_memory
 from tb_health_plugin.diagnosis.moments import stopped_at
+from tb_health_plugin.diagnosis.smaller_batches import halved
 from tb_health_plugin.diagnosis.verdict import Confidence, Evidence, Fix
 from tb_health_plugin.events import facts
 from tb_health_plugin.reading.run_history import Attempt
@@ -78,6 +79,7 @@ def _gpu(attempt: Attempt, said: str, where: str) -> Ending | None:
         return cuda_parts.ending(part, "died", at, where=where, evidence=evidence)
     if not refusal(last, said).on_gpu:
         return None
+    begun = attempt.last(facts.TrainingStarted)
     line = _line(r"CUDA_ERROR_OUT_OF_MEMORY|ALLOC_FAILED|ran out of memory", said) or ""
     evidence.insert(0, Evidence(text=f"Its last words: {line}", at=at))
     return ended(
@@ -89,12 +91,7 @@ def _gpu(attempt: Attempt, said: str, where: str) -> Ending | None:
         headline=f"The GPU ran out of memory {where}",
         because="TensorFlow says so in its last words, and then aborts.",
         evidence=tuple(evidence),
-        fixes=(
-            Fix(
-                title="Make batches smaller",
-                why="What a step holds shrinks with the batch.",
-            ),
-        ),
+        fixes=(halved(begun.settings.get("batch_size") if begun else None),),
         chip="GPU out of memory",
     )
 

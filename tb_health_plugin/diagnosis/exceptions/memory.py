@@ -7,6 +7,7 @@ from tb_health_plugin.diagnosis.exceptions.failure import failure
 from tb_health_plugin.diagnosis.exceptions.gpu import SPEAKS_FOR_CUDA
 from tb_health_plugin.diagnosis.exceptions.raised import Raised
 from tb_health_plugin.diagnosis.gpu_words import Refusal, refusal
+from tb_health_plugin.diagnosis.smaller_batches import halved
 from tb_health_plugin.diagnosis.verdict import Confidence, Evidence, Fix
 from tb_health_plugin.events import facts
 from tb_health_plugin.reading.table import measured
@@ -88,7 +89,7 @@ def _gpu(raised: Raised, told: Refusal) -> Ending:
     else:
         chip, detail = "GPU out of memory", "exhausted"
         headline = f"The GPU ran out of memory {raised.where}"
-    fixes = [_less(raised), _SEE]
+    fixes = [halved(raised.setting("batch_size")), _SEE]
     if fragmented:
         fixes.insert(0, _ASYNC)
     return failure(
@@ -141,7 +142,10 @@ def _host(raised: Raised, asked: float | None) -> Ending:
         because="The allocator refused, and the program was told so.",
         evidence=tuple(evidence),
         # What a callback asks for does not shrink with the batch.
-        fixes=(_line(raised, asked), *(() if raised.in_callback else (_less(raised),))),
+        fixes=(
+            _line(raised, asked),
+            *(() if raised.in_callback else (halved(raised.setting("batch_size")),)),
+        ),
         chip="Out of memory",
     )
 
@@ -153,22 +157,6 @@ def _line(raised: Raised, asked: float | None) -> Fix:
         title=f"Make {where} need less at a time",
         why=f"It asked for{size}. Read or compute it in parts, or in a smaller type "
         "(float32 takes half of float64).",
-    )
-
-
-def _less(raised: Raised) -> Fix:
-    batch = raised.setting("batch_size")
-    if batch and batch.isdecimal() and int(batch) > 1:
-        return Fix(
-            title="Halve the batch size",
-            why=f"A batch has {int(batch):,} rows now. What a step holds shrinks with "
-            "it; the learning rate may have to follow.",
-            code=f"batch_size={int(batch) // 2}",
-        )
-    return Fix(
-        title="Make batches smaller",
-        why="What a step holds shrinks with the batch; the learning rate may have to "
-        "follow.",
     )
 
 

@@ -59,7 +59,11 @@ def _kind(raised: Raised) -> tuple[str, Fix]:
     path = re.search(r"['\"](/[^'\"\n]+)['\"]", raised.whole)
     where = path[1] if path else "the path"
     if raised.find(_DENIED) or raised.is_a("PermissionError", "PermissionDeniedError"):
-        return "permission", Fix(title=f"Allow writing to {where}", why=said)
+        return "permission", Fix(
+            title=f"Allow writing to {where}",
+            why=said,
+            code=f"ls -ld {path[1].rpartition('/')[0] or '/'}" if path else None,
+        )
     if raised.find(_NO_DIRECTORY) or raised.is_a("NotADirectoryError"):
         return "not_a_directory", Fix(
             title=f"Save elsewhere, or move away the file in the way of {where}",
@@ -72,10 +76,16 @@ def _kind(raised: Raised) -> tuple[str, Fix]:
             code=_make_directory(path[1]) if path else None,
         )
     if raised.find(_BIG):
-        return "too_large", Fix(title="Raise the limit on the size of files", why=said)
+        return "too_large", Fix(
+            title="Raise the limit on the size of files",
+            why=said,
+            code="ulimit -f unlimited",
+        )
     if raised.find(_NAME):
         return "name", Fix(
-            title="End the name in .keras, or .weights.h5 for weights alone", why=said
+            title="End the name in .keras, or .weights.h5 for weights alone",
+            why=said,
+            code='model.save("model.keras")',
         )
     if raised.find(_PLAIN):
         return "unserialisable", Fix(

@@ -356,6 +356,7 @@ def _heat(case: Case, use: _Use) -> Verdict | None:
             Fix(
                 title="Cool the machine, or give it less to do at once",
                 why="Dust, a blocked fan or a warm room are the commonest reasons.",
+                code="grep . /sys/class/thermal/thermal_zone*/temp",
             ),
         ),
         chip="Overheating",

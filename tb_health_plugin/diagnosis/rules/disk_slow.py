@@ -63,6 +63,7 @@ class _Slow:
         why: What was seen, as a sentence.
         at: When it began.
         often: How many saves.
+        where: The folder that is written to, or a word for it.
     """
 
     who: str | None
@@ -71,6 +72,7 @@ class _Slow:
     why: str
     at: Moment
     often: int
+    where: str = "this disk"
 
 
 def judge(case: Case) -> Verdict | NotMeasured | None:
@@ -98,7 +100,9 @@ def _saves(case: Case, training: Training, use: TimeUse) -> _Slow | None:
         f"{len(long):,} saves took {duration(seconds)}, at {size(pace)} a second; "
         f"meanwhile {in_use(cores)} was in use."
     )
-    return _Slow(long[0].callback, seconds, pace, why, training.at(long[0]), len(long))
+    first, at = long[0], training.at(long[0])
+    where = (first.path or "").rpartition("/")[0] or "this disk"
+    return _Slow(first.callback, seconds, pace, why, at, len(long), where)
 
 
 def _cores(case: Case, saves: list[facts.Saved]) -> float | None:
@@ -164,7 +168,9 @@ def _verdict(case: Case, use: TimeUse, slow: _Slow) -> Verdict:
         fixes=(
             Fix(
                 title="Write to a local disk, and copy it away afterwards",
-                why=f"{size(slow.pace)} a second is all this one takes.",
+                why=f"{size(slow.pace)} a second is all that {slow.where} takes. "
+                "A copy afterwards does not hold up the training.",
+                code="df -h " + slow.where if slow.where.startswith("/") else None,
             ),
             Fix(
                 title="Write less: weights only, and less often",

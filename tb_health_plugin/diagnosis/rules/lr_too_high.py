@@ -303,6 +303,7 @@ def _fixes(training: Training, large: bool = True) -> tuple[Fix, ...]:
             Fix(
                 title="Lower the learning rate by a factor of 10",
                 why=seen,
+                code="model.optimizer.learning_rate = 0.1 * rate",
             )
         )
     if training.number("optimizer.clipnorm") is None:

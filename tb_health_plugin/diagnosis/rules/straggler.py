@@ -106,6 +106,7 @@ _KINDS = {
         Fix(
             title="Look at the disks of its machine",
             why="All that runs there waits for them; the other machines do not.",
+            code="iostat -x 5",
         ),
     ),
 }

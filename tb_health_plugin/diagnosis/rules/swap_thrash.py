@@ -26,6 +26,7 @@ from tb_health_plugin.diagnosis.option import Option
 from tb_health_plugin.diagnosis.quantities import duration, size
 from tb_health_plugin.diagnosis.rates import last_value, rates, window
 from tb_health_plugin.diagnosis.rule import Rule
+from tb_health_plugin.diagnosis.smaller_batches import halved
 from tb_health_plugin.diagnosis.verdict import (
     Evidence,
     Fix,
@@ -132,8 +133,6 @@ def _verdict(
         words += f"; steps took {min(slower, 999):.0f} times as long"
         text = f"Steps took {min(slower, 999):.1f} times as long in that time."
         evidence.append(Evidence(text=text, lane="throughput", at=at))
-    batch = case.trainings[-1].setting("batch_size")
-    now = f" Batches have {batch} rows now." if batch else ""
     return Verdict(
         id="swap_thrash",
         severity="warning",
@@ -146,18 +145,29 @@ def _verdict(
         evidence=tuple(evidence),
         fixes=(
             Fix(
-                title="Need less memory at once",
-                why="Smaller batches, a smaller shuffle buffer, no cache() in memory."
-                + now,
+                title="Hold less in memory: no cache(), a smaller shuffle buffer",
+                why="What is on disk anyway can be read from there once, in order, and "
+                "not page by page. Shuffling becomes a little worse.",
+                code='dataset.cache("/a/local/disk").shuffle(1_000)',
             ),
+            halved(case.trainings[-1].setting("batch_size")),
             Fix(
-                title="End other programs on the machine, or get more memory",
-                why="Memory is short on the whole machine, not only here.",
+                title="See who holds the memory, and end what is not needed",
+                why=_short_of(case),
+                code="ps aux --sort=-rss | head",
             ),
         ),
         chip="Swapping",
         explains=("input_bound", "slow_step", "disk_slow"),
     )
+
+
+def _short_of(case: Case) -> str:
+    own = last_value(case, "process_rss_bytes")
+    total = last_value(case, "host_memory_total_bytes")
+    if not own or not total:
+        return "Memory is short on the whole machine or container, not only here."
+    return f"This training holds {size(own)} of the machine's {size(total)} in memory."
 
 
 RULE = Rule(id="swap_thrash", judge=judge, options=(LEAST_SHARE,))
