@@ -25,17 +25,19 @@ def settings_of(attempt: Attempt) -> dict[str, str]:
     """Everything that was set: the process, and its last training above it."""
     start, begun = attempt.start, attempt.last(facts.TrainingStarted)
     found = dict(start.settings) if start else {}
-    # Another one for every start: these are no settings that somebody chose.
-    for name in ("worker.job", "limit.ends_at"):
-        found.pop(name, None)
     if start and start.program:
         found["program"] = start.program
     if begun:
         found |= begun.settings
         if begun.trainable_parameters is not None:
             found["trainable_parameters"] = f"{begun.trainable_parameters:,}"
-    return {name: found[name] for name in sorted(found, key=_order)}
+    return {
+        name: found[name] for name in sorted(found, key=_order) if name not in _UNCHOSEN
+    }
 
+
+# Another one for every start, or edit: these are no settings that somebody chose.
+_UNCHOSEN = ("worker.job", "limit.ends_at", "callbacks.lines")
 
 # What a training was told comes before what it ran on.
 _KNOWN = (

@@ -4,6 +4,7 @@ import signal
 from dataclasses import replace
 
 from tb_health_plugin.diagnosis import absent_peer, durations, endless, silence
+from tb_health_plugin.diagnosis.callback_names import callback_of
 from tb_health_plugin.diagnosis.ending import Ending
 from tb_health_plugin.diagnosis.memory_kills import was_for_memory
 from tb_health_plugin.diagnosis.moments import (
@@ -134,6 +135,8 @@ def _ended(attempt: Attempt, stall: facts.Stalled, number: int) -> Ending:
     # Only what is likely or proven may be in a headline without a "probably".
     is_sure = verdict.confidence != "possible"
     stood = _STOOD.get(verdict.id, _STOOD_STILL) if is_sure else _STOOD_STILL
+    if is_sure and "callback" in verdict.place:
+        stood = f"Hung in the callback {verdict.place['callback']}"
     if verdict.detail == "deadlock":
         stood = "Was deadlocked"
     elif _is_before(stall):
@@ -165,6 +168,9 @@ def _verdict(attempt: Attempt, stall: facts.Stalled, headline: str) -> Verdict:
     place: dict[str, str | int] = {}
     if frame:
         place = {"file": frame.file, "line": frame.line}
+    callback = callback_of(attempt, stall.stacks or "")
+    if callback is not None and seen.id == "callback_hang":
+        place = {"callback": callback, **place}
     return Verdict(
         id=seen.id,
         detail=seen.detail,

@@ -67,6 +67,7 @@ TRAINING = {
     "class_weight": '"given" if it was.',
     "sample_weight": '"given" if it was.',
     "callbacks": "Classes of the callbacks, joined by commas; ours left out.",
+    "callbacks.lines": 'Where the code of own ones is, as in "Goal train.py:12-30".',
     "callbacks.stopping": 'Those whose own code names `stop_training`; "none".',
     "data.kind": '"arrays", "tf.data", "PyDataset", "generator" or another class.',
     "data.batches": "Batches in one pass over the data, if it is finite and tells.",

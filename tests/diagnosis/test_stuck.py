@@ -417,3 +417,23 @@ class TestBeforeATraining:
         )
 
         assert told.state == "running"
+
+
+def test_the_callback_is_named():
+    stacks = (
+        "Current thread 0x1 (most recent call first):\n"
+        '  File "/home/me/train.py", line 35 in on_epoch_end\n'
+    )
+    attempt = Attempt("a")
+    attempt.add(facts.RunStarted(wall_time=1.0, pid=7))
+    attempt.add(
+        facts.TrainingStarted(
+            wall_time=2.0,
+            training=0,
+            settings={"callbacks.lines": "Upload train.py:30-40"},
+        )
+    )
+    attempt.add(stalled("callback", stacks=stacks))
+    verdict = tell(attempt, ALIVE).verdict
+
+    assert verdict.place["callback"] == "Upload"
