@@ -166,4 +166,6 @@ def _trouble(
     if seen.wall_time - ended.wall_time > BELONGS_SECONDS:
         return None
     ending = endings.by_signal(attempt, seen, seen.signal, "after the training")
+    if ending.verdict.id == "host_oom":
+        return "the OS killed the program for lack of memory", ending.verdict
     return f"the program was ended ({endings.name_of(seen.signal)})", ending.verdict

@@ -214,6 +214,15 @@ def test_a_kill_right_after_the_training_is_told_beside_it():
     )
 
 
+def test_a_kill_for_memory_right_after_the_training_says_so():
+    done = facts.TrainingEnded(wall_time=8.0, step=1_234, training=0, epochs_done=3)
+
+    told = story(done, signal=signal.SIGKILL, cgroup_oom_kills=1, machine_oom_kills=1)
+
+    assert told.verdict.id == "host_oom"
+    assert told.headline.endswith("then the OS killed the program for lack of memory")
+
+
 def test_a_kill_long_after_the_training_is_another_story():
     done = facts.TrainingEnded(wall_time=-99.0, step=1_234, training=0, epochs_done=3)
 
