@@ -69,9 +69,11 @@ def steady(training: Training) -> TimeUse:
         return everything
     first_end = training.epochs[0].wall_time
     later = _sum(training, [s for s in training.spent if (s.since or 0.0) >= first_end])
-    if later.seconds >= _LEAST_SECONDS and later.steps >= _LEAST_STEPS:
-        return later
     steps = sum(_steps(epoch) for epoch in training.epochs[1:])
+    # All of the later epochs, to the step, or enough of them.
+    is_all = later.steps == steps
+    if later.steps >= _LEAST_STEPS and (is_all or later.seconds >= _LEAST_SECONDS):
+        return later
     validation = sum(_positive(s.validation_seconds) for s in training.spent)
     seconds = sum(lengths[1:]) - validation * len(lengths[1:]) / len(lengths)
     seconds -= sum(

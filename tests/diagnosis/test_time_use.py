@@ -128,3 +128,13 @@ def test_what_we_record_does_not_count_in_short_epochs_either():
 
     assert use.seconds == pytest.approx(1.1)
     assert use.waiting == pytest.approx(0.9)
+
+
+def test_stretches_that_end_with_epochs_count_alone_however_short():
+    """Others took most of the time: what was timed of the later epochs is known."""
+    first = {"seconds": 1.3, "steps": 10, "wait_seconds": 0.5, "step_seconds": 0.7}
+    later = {"seconds": 3.2, "steps": 30, "wait_seconds": 1.2, "step_seconds": 0.4}
+
+    use = steady(training([first, later], lengths=[1.3, 1.1, 1.1, 1.0]))
+
+    assert use.share(use.waiting) == pytest.approx(0.75)
