@@ -9,7 +9,8 @@ training. Both are compared with what the run reported, where they can be compar
 with weights on rows or penalties in the loss, not for losses of the program's own.
 Short runs are not judged.
 
-If a penalty or a dropout presses so hard that nothing gets through, it is named.
+If a penalty or a dropout presses so hard that nothing gets through, it is named. So are
+sample weights that are all 0: then the loss is 0 too.
 
 **What it is mistaken for.** A run that is only slow. Random data, as in speed tests,
 cannot be learned either: then this is right, and no problem.
@@ -42,6 +43,9 @@ def judge(case: Case) -> Verdict | None:
         return None
     if not case.is_over and len(training.epochs) < LEAST_EPOCHS_RUNNING:
         return None
+    weightless = _weightless(case, training)
+    if weightless is not None:
+        return weightless
     learned = learning_of(training)
     if learned.state != "no" or not learned.losses:
         return None
@@ -60,6 +64,49 @@ def judge(case: Case) -> Verdict | None:
         stopped_at=case.stopped_at,
         evidence=tuple(_evidence(training, learned)),
         fixes=_fixes(training),
+    )
+
+
+def _weightless(case: Case, training: Training) -> Verdict | None:
+    """Every row counts for nothing, so the loss is 0 whatever the model says."""
+    weights = [
+        field
+        for seen in training.batches
+        for field in seen.fields
+        if field.role == "weight"
+    ]
+    losses = training.metric("loss")
+    if not weights or any(field.minimum or field.maximum for field in weights):
+        return None
+    if len(losses) < 2 or any(loss != 0 for loss in losses):
+        return None
+    at = training.at(training.batches[0])
+    return Verdict(
+        id=RULE.id,
+        detail="no_weight",
+        severity="critical",
+        confidence="proven",
+        headline="Every row has a sample weight of 0, so the loss is 0: nothing is "
+        "learned",
+        chip="Rows weigh nothing",
+        because="Weights and losses were looked at, and all of them are 0.",
+        cause_at=at,
+        stopped_at=case.stopped_at,
+        evidence=(
+            Evidence(
+                text=f"All sample weights in {len(weights)} batches are 0.", at=at
+            ),
+            Evidence(text=f"The loss was 0 in all {len(losses)} epochs.", lane="loss"),
+        ),
+        fixes=(
+            Fix(
+                title="Look at how the sample weights are made",
+                why="A division of whole numbers, a cast or a mask that is never true "
+                "leaves 0.",
+                code="print(sample_weight.min(), sample_weight.max())",
+            ),
+        ),
+        explains=("no_gradient", "weights_not_updated", "vanishing_gradients"),
     )
 
 

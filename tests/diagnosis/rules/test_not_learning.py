@@ -1,8 +1,11 @@
 """Not learning means no better than ignoring the inputs, after a fair try."""
 
+import dataclasses
+
 import pytest
 
 from tb_health_plugin.diagnosis.rules.not_learning import RULE
+from tb_health_plugin.events import facts
 from tests.diagnosis.rules.histories import ALIVE, ask
 from tests.diagnosis.rules.outcomes import found, labels, layer, numbers, training
 
@@ -210,3 +213,31 @@ class TestLeavesAlone:
         going_on = told[:-1]
 
         assert ask(RULE, *going_on, life=ALIVE) is None
+
+
+class TestRowsThatWeighNothing:
+    def judge(self, highest, losses):
+        weight = dataclasses.replace(
+            numbers(0.0, 0.0, shape=(32,), minimum=0.0, maximum=highest),
+            name="sample_weight",
+            role="weight",
+        )
+        told = [
+            dataclasses.replace(one, fields=(*one.fields, weight))
+            if isinstance(one, facts.BatchSeen)
+            else one
+            for one in training(**THREE, metrics={"loss": losses})
+        ]
+        return found(RULE, told)
+
+    def test_all_of_them(self):
+        verdict = self.judge(0.0, [0.0] * 4)
+
+        assert (verdict.detail, verdict.severity) == ("no_weight", "critical")
+        assert "sample weight of 0" in verdict.headline
+
+    def test_some_of_them_are_masked(self):
+        assert self.judge(1.0, [0.0] * 4) is None
+
+    def test_in_the_batches_looked_at_only(self):
+        assert self.judge(0.0, [0.3, 0.2, 0.1, 0.1]) is None
