@@ -57,7 +57,7 @@ setup(
     },
     python_requires=">=3.10",
     install_requires=[
-        "google-crc32c>=1.5",
+        "google-crc32c>=1.6",
         "numpy>=1.23",
         "protobuf>=3.20",
         "psutil>=5.9",
@@ -76,6 +76,8 @@ setup(
         "gs": ["gcsfs>=2023.1"],
         # `tb-health report --ray`.
         "ray": ["ray>=2.9"],
+        # Lets `make torture` look for bytes that break a reader.
+        "fuzz": ["atheris>=2.3"],
         "dev": DEV,
     },
     entry_points={

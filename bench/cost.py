@@ -8,6 +8,11 @@ from bench.measuring import spread
 
 # The variant that the others are compared with.
 BARE = "bare"
+# As the README says it; with everything else that can be turned on; and nothing in the
+# training, only the process beside it.
+OURS = "HealthCallback"
+OURS_ALL = "HealthCallback with reactions"
+WATCHER_ONLY = "our watcher alone"
 
 Measured = dict[str, float]
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from bench import peers
-from bench.cost import BARE, Cost, Measured
+from bench.cost import BARE, OURS, OURS_ALL, WATCHER_ONLY, Cost, Measured
 
 FIT_SHORT = "fit, steps of about 1 ms"
 FIT_LONG = "fit, steps of about 50 ms"
@@ -20,7 +20,9 @@ EPOCHS, QUICK_EPOCHS = 21, 6
 
 
 def ask(rounds: int) -> list[Cost]:
-    fits = [BARE, "HealthCallback", "Keras TensorBoard callback"]
+    fits = [BARE, OURS, "Keras TensorBoard callback"]
+    if not os.environ.get("QUICK"):
+        fits[2:2] = [OURS_ALL, WATCHER_ONLY]
     absent: dict[str, str] = {}
     if os.environ.get("PEERS"):
         absent = {
@@ -31,6 +33,8 @@ def ask(rounds: int) -> list[Cost]:
     else:
         absent = {n: "make bench PEERS=1" for n in peers.PEERS if n not in fits}
     asked = {FIT_SHORT: fits, FIT_LONG: fits, LOOP: [BARE, "watch"]}
+    if os.environ.get("QUICK"):
+        del asked[LOOP]
     only = os.environ.get("WORKLOAD", "")
     return [
         _measure(workload, variants, {} if workload == LOOP else absent, rounds)

@@ -39,9 +39,9 @@ def write(folder: Path) -> None:
         began = _BEGAN + 600 * number
         name = f"sweep/run_{number:04}"
         attempt(folder / name, began, SMALL_SAMPLES, 100, fails=number % 3 == 0)
-        _scalars(folder / name, began, SMALL_SAMPLES, 100)
+        scalars(folder / name, began, SMALL_SAMPLES, 100)
     attempt(folder / BIG_RUN, _BEGAN, BIG_SAMPLES, BIG_STEPS, fails=True)
-    _scalars(folder / BIG_RUN, _BEGAN, BIG_SAMPLES, BIG_STEPS)
+    scalars(folder / BIG_RUN, _BEGAN, BIG_SAMPLES, BIG_STEPS)
 
 
 def _numbers(samples: int, steps: int) -> np.ndarray:
@@ -106,7 +106,7 @@ def attempt(run: Path, began: float, samples: int, steps: int, *, fails: bool) -
     file.close()
 
 
-def _scalars(run: Path, began: float, samples: int, steps: int) -> None:
+def scalars(run: Path, began: float, samples: int, steps: int) -> None:
     """The loss once more, for TensorBoard's own Time Series."""
     numbers = _numbers(samples, steps)
     with (run / "events.out.tfevents.1.bench").open("wb") as file:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bench.budgets import Budgets, compared
 from bench.measuring import Table
 
 _PACKAGES = ("tensorflow", "keras", "tensorboard", "numpy")
@@ -60,7 +61,8 @@ class Report:
         )
 
     def as_markdown(self) -> str:
-        texts = [self.heading(), *(str(table) for _, table in self.tables)]
+        told = [self.budgets(), *(table for _, table in self.tables)]
+        texts = [self.heading(), *map(str, told)]
         return "\n\n".join(texts) + "\n"
 
     def as_json(self) -> dict[str, Any]:
@@ -70,11 +72,18 @@ class Report:
             "quick": self.quick,
             "heading": self.heading(),
             "machine": vars(self.machine),
-            "results": [
-                {"asked_by": asked_by, **table.as_json()}
-                for asked_by, table in self.tables
-            ],
+            "budgets": self.budgets().as_json()["budgets"],
+            "results": self._results(),
         }
+
+    def budgets(self) -> Budgets:
+        """What was promised beside what was measured so far."""
+        return compared(self._results())
+
+    def _results(self) -> list[dict[str, Any]]:
+        return [
+            {"asked_by": asked_by, **table.as_json()} for asked_by, table in self.tables
+        ]
 
     def write(self, folder: Path) -> None:
         folder.mkdir(exist_ok=True)

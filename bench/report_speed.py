@@ -16,7 +16,7 @@ from pathlib import Path
 from bench.measuring import Result, compare
 from tests import runs
 
-RUNS = 2_000
+RUNS, QUICK_RUNS = 2_000, 200
 
 
 def fill(logs: Path, count: int) -> None:
@@ -48,6 +48,8 @@ def seconds(logs: Path, output: Path, cores: set[int]) -> float:
 
 
 def ask(rounds: int, count: int = RUNS) -> Iterator[Result]:
+    if os.environ.get("QUICK"):
+        count = min(count, QUICK_RUNS)
     cores = sorted(os.sched_getaffinity(0))
     with tempfile.TemporaryDirectory() as folder:
         logs = Path(folder) / "logs"

@@ -19,6 +19,8 @@ import tensorflow as tf
 
 import tb_health_plugin
 from bench import peers
+from bench.cost import OURS, OURS_ALL, WATCHER_ONLY
+from tb_health_plugin.recording.attempts import attempt_for
 
 # Of each: width of the layers, examples in a batch, steps in an epoch.
 SIZES = {
@@ -86,7 +88,7 @@ def main(workload: str, variant: str, epochs: int) -> None:
 def _fit(
     model: Any, x: Any, batch: int, epochs: int, marks: Any, variant: str, logs: str
 ) -> None:
-    with _around_fit(variant, logs) as callbacks:
+    with around_fit(variant, logs) as callbacks:
         model.compile(keras.optimizers.SGD(RATE), "mse")
         model.fit(
             x,
@@ -98,11 +100,18 @@ def _fit(
         )
 
 
-def _around_fit(variant: str, logs: str) -> AbstractContextManager[list[Any]]:
+def around_fit(variant: str, logs: str) -> AbstractContextManager[list[Any]]:
+    """What is set up for `fit`, with the callbacks it gets."""
     if variant == "bare":
         return nullcontext([])
-    if variant == "HealthCallback":
+    if variant == OURS:
         return nullcontext([tb_health_plugin.HealthCallback(logs)])
+    if variant == OURS_ALL:
+        reacting = {"stop_on": ["nan"], "on_finding": lambda finding: None}
+        return nullcontext([tb_health_plugin.HealthCallback(logs, **reacting)])
+    if variant == WATCHER_ONLY:
+        attempt_for(logs)
+        return nullcontext([])
     peer: Callable[[str], Iterator[list[Any]]] = peers.PEERS[variant]
     return contextmanager(peer)(logs)
 

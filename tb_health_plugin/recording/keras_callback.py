@@ -24,6 +24,8 @@ from tb_health_plugin.writing.phases import Phase
 
 _WHAT = "steps and epochs"
 _STEPS_TO_COMPILE = 2
+# Before 3.11 Keras calls with the first batch of those that it ran in one go.
+_TELLS_FIRST = tuple(map(int, keras.__version__.split(".")[:2])) < (3, 11)
 
 
 def _safely(method: Callable[..., None]) -> Any:
@@ -168,6 +170,7 @@ class HealthCallback(keras.callbacks.Callback):
     def on_train_batch_end(
         self, batch: int, logs: Mapping[str, Any] | None = None
     ) -> None:
+        batch = self._last_of(batch)
         self._steps_of_epoch(batch + 1)
         recorder = self._attempt.recorder
         loss = _loss(logs or {})
@@ -312,6 +315,14 @@ class HealthCallback(keras.callbacks.Callback):
         if fit.nonfinite_at is None and not math.isfinite(loss):
             fit.nonfinite_at = self._epoch.first_step + batch
             self._reactions.saw_nan()
+
+    def _last_of(self, batch: int) -> int:
+        """The last batch of those that were run in one go."""
+        if not _TELLS_FIRST:
+            return batch
+        last = batch + int(getattr(self.model, "steps_per_execution", 1)) - 1
+        planned = self._params().get("steps")
+        return last if planned is None else max(batch, min(last, planned - 1))
 
     def _steps_of_epoch(self, done: int) -> None:
         # Calls may come out of order from threads of Keras: steps only go up.

@@ -20,7 +20,9 @@ WITHOUT_TENSORFLOW = (
     "tests/cli/test_why.py",
     "tests/cli/test_report.py",
     "tests/cli/test_bad_input.py",
-    "tests/diagnosis",
+    "tests/diagnosis/test_engine.py",
+    "tests/diagnosis/test_live.py",
+    "tests/diagnosis/test_as_json.py",
     "tests/watching/test_endings.py",
     "tests/end_to_end/test_http.py",
 )

@@ -95,6 +95,18 @@ def test_its_place_in_the_list_does_not_matter(tmp_path: Path, model, data, plac
     assert read(tmp_path).last(facts.TrainingEnded).last_step == 16
 
 
+def test_keras_before_3_11_tells_the_first_of_several_steps(
+    tmp_path: Path, data, model, monkeypatch
+):
+    hook = HealthCallback(tmp_path)
+    hook.set_model(model)
+    hook.set_params({"steps": 10})
+    model.compile("sgd", "mse", steps_per_execution=4)
+    monkeypatch.setattr(keras_callback, "_TELLS_FIRST", True)
+
+    assert [hook._last_of(first) for first in (0, 4, 8)] == [3, 7, 9]
+
+
 @pytest.mark.parametrize("options", [{"steps_per_execution": 4}, {"run_eagerly": True}])
 def test_ways_to_run_a_step(tmp_path: Path, data, model, options):
     model.compile("sgd", "mse", **options)

@@ -7,6 +7,7 @@ import time
 from tests.torture import (
     cruel_disks,
     damaged_files,
+    guided_bytes,
     hostile_requests,
     hostile_values,
     jumping_clocks,
@@ -18,6 +19,7 @@ from tests.torture.chamber import Chamber, Tally, torment
 
 CHAMBERS: tuple[Chamber, ...] = (
     damaged_files.CHAMBER,
+    guided_bytes.CHAMBER,
     hostile_values.CHAMBER,
     hostile_requests.CHAMBER,
     signal_storm.CHAMBER,
