@@ -10,7 +10,7 @@ import tensorflow as tf
 
 import tb_health_plugin
 
-ROWS = 4_096
+ROWS = 32_768
 WIDTH = 256
 
 

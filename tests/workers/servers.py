@@ -15,7 +15,7 @@ from tests.workers.scenarios import ROOT, free_ports, is_written, wait
 
 TRAINER = Path(__file__).with_name("server_trainer.py")
 TASKS = (("chief", 0), ("worker", 0), ("ps", 0), ("ps", 1))
-STEPS = 400
+STEPS = 250
 
 
 def play(spread: str, logdir: Path) -> Answer:

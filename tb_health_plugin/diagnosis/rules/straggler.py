@@ -13,7 +13,8 @@ How we know
 
 What it is mistaken for
   A training that is slow everywhere: then all workers wait alike, and the rule for
-  that cause says so. A strategy with parameter servers: there nobody waits.
+  that cause says so. A strategy with parameter servers: there no worker waits for
+  another; what is told is a server that does most of the work of all (`server`).
 
 What to do
   Help that one worker: its data, its share of the machine, its callbacks. Its own
