@@ -15,7 +15,12 @@ from tb_health_plugin.cli.printing import WIDEST, console, print_json, section
 from tb_health_plugin.cli.waiting import waiting
 from tb_health_plugin.comparing.alignment import ALIGNS
 from tb_health_plugin.events.attempt import is_remote
-from tb_health_plugin.reading.opening import open_library
+from tb_health_plugin.reading.opening import (
+    NothingRecorded,
+    check_directory,
+    open_library,
+    why_nothing,
+)
 from tb_health_plugin.server.comparison import compare_runs
 from tb_health_plugin.server.payloads import ComparisonPayload, RunRow
 from tb_health_plugin.server.view import View
@@ -67,7 +72,7 @@ def named(
     """A log directory and two names in it, also where directories were given."""
     if is_remote(logdir):
         return logdir, a, b
-    inside, other = _whole(logdir), _whole(a)
+    inside, other = _whole(check_directory(logdir)), _whole(a)
     if b is None and other.is_dir() and not other.is_relative_to(inside):
         above = Path(os.path.commonpath([inside, other]))
         return above, _relative(inside, above), _relative(other, above)
@@ -77,9 +82,10 @@ def named(
 def _name_in(logdir: Path, given: str) -> str:
     """The name of a run, of which the directory may have been given."""
     path = _whole(given)
-    if not (logdir / given).is_dir() and path.is_dir() and path.is_relative_to(logdir):
-        return _relative(path, logdir)
-    return given
+    is_name = (logdir / given).is_dir() or not path.is_dir()
+    if is_name or not path.is_relative_to(logdir):
+        return given
+    return _relative(path, logdir)
 
 
 def _whole(path: Path | str) -> Path:
@@ -98,11 +104,15 @@ def compare(
 
     Raises:
         NotADirectoryError: There is no such directory.
-        RequestError: There is no such run in it.
+        NothingRecorded: There is no such run in it.
         NothingToCompare: There is no healthy run to compare with.
     """
     with waiting(f"Reading {logdir}") as tick:
-        view = View(open_library(logdir, tick))
+        library = open_library(logdir, tick)
+        for name in (a, b):
+            if name is not None and library.run(name) is None:
+                raise NothingRecorded(why_nothing(library, name))
+        view = View(library)
         view.refresh()
         answer = compare_runs(view, a, b, align)
     if answer["clocks"] is None:

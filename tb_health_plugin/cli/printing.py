@@ -15,9 +15,17 @@ WIDEST = 100
 STYLES = {"critical": "bold red", "warning": "bold yellow", "info": "bold"}
 
 
+class _Output(Console):
+    """Standard output of whoever reads no further, as in `tb-health why | head`."""
+
+    def on_broken_pipe(self) -> None:
+        # Rich would end with status 1, which means a problem was found.
+        raise BrokenPipeError
+
+
 def console(widest: int | None = WIDEST) -> Console:
     """Standard output: in colour on a terminal, plain in a pipe or a file."""
-    made = Console(highlight=False, soft_wrap=False, emoji=False)
+    made = _Output(highlight=False, soft_wrap=False, emoji=False)
     if widest is not None:
         made.width = min(made.width, widest)
     return made

@@ -110,7 +110,7 @@ def why_nothing(library: Library, name: str | None = None) -> str:
     """What there is in place of the run that was asked for, as a sentence."""
     root = library.roots[0]
     where = root.shown
-    if name is not None:
+    if name is not None and library.runs():
         known = [run.name for run in library.runs()]
         near = f"; there are {', '.join(known[:5])}" if known else ""
         more = " and more" if len(known) > 5 else ""

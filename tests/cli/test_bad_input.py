@@ -15,7 +15,9 @@ from tb_health_plugin.events.event_file import EventFile
 from tests import runs
 
 RECORDS = str(FileName("records", 0))
-COMMANDS = ("why", "list", "show", "watch", "replay", "report", "prune")
+COMMANDS = ("why", "list", "show", "watch", "compare", "replay", "report", "prune")
+# What must follow the directory.
+MORE = {"compare": ["run"]}
 NEED_A_RECORD = ("why", "show", "watch", "replay", "report")
 
 
@@ -29,7 +31,8 @@ def complaint(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
     """What a command says when it can do nothing with a directory."""
 
     def said(*arguments: object) -> str:
-        assert main([str(argument) for argument in arguments]) == USAGE_ERROR
+        more = MORE.get(str(arguments[0]), [])
+        assert main([*map(str, arguments), *more]) == USAGE_ERROR
         printed = capsys.readouterr()
         assert printed.out == ""
         (line,) = printed.err.splitlines()
@@ -62,7 +65,7 @@ def test_a_link_that_leads_nowhere(command: str, complaint, tmp_path: Path):
     )
 
 
-@pytest.mark.parametrize("command", ["list", *NEED_A_RECORD])
+@pytest.mark.parametrize("command", ["list", "compare", *NEED_A_RECORD])
 def test_a_directory_without_runs(command: str, complaint, tmp_path: Path):
     (tmp_path / "notes.txt").write_text("nothing of ours")
 
@@ -71,7 +74,7 @@ def test_a_directory_without_runs(command: str, complaint, tmp_path: Path):
     )
 
 
-@pytest.mark.parametrize("command", ["list", *NEED_A_RECORD])
+@pytest.mark.parametrize("command", ["list", "compare", *NEED_A_RECORD])
 def test_files_of_another_plugin_alone(command: str, complaint, tmp_path: Path):
     (tmp_path / "run/plugins/profile/now").mkdir(parents=True)
 
@@ -153,7 +156,7 @@ def test_a_directory_that_may_not_be_read(command: str, tmp_path: Path):
     )
 
     done = subprocess.run(
-        [sys.executable, "-c", program, command, str(closed)],
+        [sys.executable, "-c", program, command, str(closed), *MORE.get(command, [])],
         capture_output=True,
         text=True,
         check=False,

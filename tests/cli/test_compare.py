@@ -78,8 +78,8 @@ def test_nan_is_a_string_in_json(logs: Path, two_runs: str, write_attempt, capsy
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["none"], 'There is no run called "none".'),
-        (["bad", "none"], 'There is no run called "none".'),
+        (["none"], "No run called 'none' with health data"),
+        (["bad", "none"], "No run called 'none' with health data"),
         (["good"], "There is no healthy run to compare with yet."),
     ],
 )

@@ -47,11 +47,15 @@ def test_rows_for_programs(logs: Path, write_attempt, capsys):
 
 def test_whoever_reads_us_may_go(logs: Path, write_attempt):
     write_attempt("run", told=[START, BEGUN, DONE])
-    command = f"{sys.executable} -m tb_health_plugin list {logs} | true"
+    command = f"{sys.executable} -m tb_health_plugin {{}} {logs} | true"
 
-    done = subprocess.run(["bash", "-c", command], capture_output=True, check=True)
-
-    assert done.stderr == b""
+    for name in ("list", "why"):
+        done = subprocess.run(
+            ["bash", "-o", "pipefail", "-c", command.format(name)],
+            capture_output=True,
+            check=True,
+        )
+        assert done.stderr == b""
 
 
 def test_no_command_is_a_usage_error():
