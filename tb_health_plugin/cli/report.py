@@ -131,7 +131,8 @@ def _write(file: Path, text: str) -> None:
         beside.unlink(missing_ok=True)
         raise CannotWrite(f"{file} cannot be written: {error.strerror}") from error
     size = file.stat().st_size / 1024
-    Console(stderr=True, highlight=False).print(f"{file}: {size:,.0f} KiB")
+    said = Console(stderr=True, highlight=False)
+    said.print(f"{file}: {size:,.0f} KiB", soft_wrap=True)
 
 
 _FORMATS: dict[str, Callable[[Sequence[Judged]], str]] = {

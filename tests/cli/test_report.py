@@ -3,6 +3,7 @@
 import csv
 import json
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -288,3 +289,34 @@ def judged(cause: str = "healthy", place: dict | None = None, **known: str) -> J
         hours=1.0,
         settings={},
     )
+
+
+# In the form of a real one, joined so that no scanner takes this file for a leak.
+SECRETS = ("ghp_" + "x8Kq2mN7vB4cZ1aS6dF9gH3jL5pO0iU8yT2r", "hunter2", "8f14e45fceea")
+LEAKY = f"""
+import logging, sys, warnings
+logging.error("clone with {SECRETS[0]} failed")
+sys.stderr.write("password='{SECRETS[1]}' was wrong\\n")
+raise RuntimeError("s3://me:{SECRETS[1]}@host refused")
+"""
+
+
+def test_no_secret_of_the_program_reaches_a_report(tmp_path: Path):
+    (tmp_path / "leaky.py").write_text(LEAKY)
+    command = ["run", "--logdir", "logs/leaky", "leaky.py", "--auth-token", SECRETS[2]]
+    subprocess.run(
+        [sys.executable, "-m", "tb_health_plugin", *command],
+        cwd=tmp_path,
+        check=False,
+        stderr=subprocess.DEVNULL,
+    )
+
+    for ending in (".md", ".html", ".json", ".jsonl"):
+        file = tmp_path / f"report{ending}"
+        assert main(["report", str(tmp_path / "logs"), "-o", str(file)]) == (
+            PROBLEM_FOUND
+        )
+        page = file.read_text()
+        # The words around a secret are there, so that it would be seen.
+        assert "@host refused" in page
+        assert [secret for secret in SECRETS if secret in page] == []
