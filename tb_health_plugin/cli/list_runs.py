@@ -1,9 +1,11 @@
 """`tb-health list`: one line for every run."""
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
 from rich.text import Text
 
 from tb_health_plugin.cli.arguments import place
@@ -55,7 +57,8 @@ def _call(options: argparse.Namespace) -> int:
     if options.json:
         print_json([run_row(one) for one in told])
     else:
-        _print(told)
+        # A line is a run, for grep and for the eye: it is never broken.
+        show(told, console(widest=None))
     stories = [one.story or (one.partial and one.partial.story) for one in told]
     return int(any(story and story.severity != "info" for story in stories))
 
@@ -70,9 +73,8 @@ def _scalars(library: Library, tick: Tick) -> dict[str, Scalars]:
     return found
 
 
-def _print(told: list[ToldRun]) -> None:
-    # A line is a run, for grep and for the eye: it is never broken.
-    printed = console(widest=None)
+def show(told: Sequence[ToldRun], printed: Console) -> None:
+    """Prints a line for each run."""
     for one in told:
         story, row = one.story, run_row(one)
         line = Text(f"{one.run.name}: ")

@@ -14,10 +14,13 @@ import pytest
 from rich.console import Console
 
 from tb_health_plugin import diagnose
-from tb_health_plugin.cli import report, show, why
+from tb_health_plugin.cli import compare, list_runs, report, show, why
 from tb_health_plugin.cli.many_runs import judge_all
 from tb_health_plugin.diagnosing import find_run, judge_latest
+from tb_health_plugin.reading.library import Library
 from tb_health_plugin.reading.log_directory import Root
+from tb_health_plugin.server.comparison import compare_runs
+from tb_health_plugin.server.view import View
 from tests import runs
 
 GOLDEN = Path(__file__).with_name("golden")
@@ -36,6 +39,21 @@ def _show(name: str) -> Callable[[Console], None]:
     return draw
 
 
+def _view(*names: str) -> View:
+    view = View(Library([Root(runs.HERE / name, name) for name in names]))
+    view.refresh()
+    return view
+
+
+def _list(console: Console) -> None:
+    list_runs.show(_view("healthy", "killed_outside").runs(), console)
+
+
+def _compare(console: Console) -> None:
+    names = ("killed_outside", "healthy")
+    compare.show(compare_runs(_view(*names), *names, "step"), console)
+
+
 def _report(console: Console) -> None:
     names = ("healthy", "killed_outside", "killed_outside-2")
     report.print_table(judge_all([Root(runs.HERE / name) for name in names]), console)
@@ -46,6 +64,8 @@ PRINTED = {
     "why-killed_outside": _why("killed_outside"),
     "why-healthy": _why("healthy"),
     "show-memory_leak": _show("memory_leak"),
+    "list": _list,
+    "compare": _compare,
     "report": _report,
 }
 VARIANTS = [
