@@ -6,7 +6,8 @@ from tb_health_plugin.events import facts
 from tb_health_plugin.events.python_stacks import Frame, parse, training_thread
 from tb_health_plugin.reading.run_history import Attempt
 
-_HOOK = re.compile(r"^on_(train|test|predict|epoch|batch)_(\w+_)?(begin|end)$")
+# Methods of a callback that Keras calls.
+HOOK = re.compile(r"^on_(train|test|predict|epoch|batch)_(\w+_)?(begin|end)$")
 # Keras has one callback per file.
 _KERAS = re.compile(r"/keras/.*callbacks/(\w+)\.py$")
 _NO_CALLBACK = ("callback_list", "callback")
@@ -19,7 +20,7 @@ def callback_of(attempt: Attempt, stacks: str) -> str | None:
     begun = attempt.last(facts.TrainingStarted)
     told = begun.settings.get("callbacks.lines", "") if begun else ""
     for frame in thread.frames if thread else ():
-        if not _HOOK.match(frame.function):
+        if not HOOK.match(frame.function):
             continue
         found = _of_keras(frame) or _of_the_program(frame, told)
         if found is not None:

@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 
+from tb_health_plugin.diagnosis.callback_names import HOOK
 from tb_health_plugin.diagnosis.endings import name_of
 from tb_health_plugin.diagnosis.hang_words import CHIPS, FIXES
 from tb_health_plugin.diagnosis.moments import moment
@@ -134,7 +135,6 @@ _DEAD_WORKER = Fix(
     "worker that is killed leaves no word: look for memory first.",
 )
 _PRODUCER = re.compile(r"from_generator|/script_ops\.py|/data_adapters?/|/py_dataset")
-_HOOK = re.compile(r"^on_(train|test|predict|epoch|batch)_(\w+_)?(begin|end)$")
 _WAITS = re.compile(r"/threading\.py$|/multiprocessing/synchronize\.py$|/queue\.py$")
 
 
@@ -147,7 +147,7 @@ def _deadlock(stall: facts.Stalled) -> tuple[Frame, Frame] | None:
     own = _waiting_at(trains)
     if own is None or trains is None:
         return None
-    if not any(_HOOK.match(frame.function) for frame in trains.frames):
+    if not any(HOOK.match(frame.function) for frame in trains.frames):
         return None
     for other in threads:
         makes = any(_PRODUCER.search(frame.file) for frame in other.frames)
@@ -169,7 +169,7 @@ def _waiting_at(thread: Thread | None) -> Frame | None:
 
 def _in_callback(stall: facts.Stalled) -> bool:
     thread = training_thread(parse(stall.stacks or ""))
-    return thread is not None and any(_HOOK.match(f.function) for f in thread.frames)
+    return thread is not None and any(HOOK.match(f.function) for f in thread.frames)
 
 
 def _maker(stall: facts.Stalled) -> Frame | None:

@@ -61,8 +61,7 @@ def judge(case: Case) -> Verdict | None:
         id=RULE.id,
         detail="hardly_begun" if useless else "still_improving",
         severity="warning" if useless else "info",
-        # A cause, if another rule finds one, says more than that it was slow.
-        confidence="possible" if useless else "likely",
+        confidence="likely",
         headline=(
             "Ended hardly better than guessing, and the loss still fell: "
             if useless

@@ -174,9 +174,8 @@ def _left_out(
 def _is_untrained(still: list[SeenVariable]) -> bool:
     """Their biases are exactly 0, as they begin; no training leaves them so."""
     biases = [one for one in still if one.variable.name.endswith("bias")]
-    return bool(biases) and not any(
-        weight != 0 for one in biases for weight in inspections.known(one.weights)
-    )
+    known = [inspections.known(one.weights) for one in biases]
+    return bool(known) and all(row and not any(row) for row in known)
 
 
 def _undone(case: Case, training: Training) -> Verdict | None:
