@@ -29,6 +29,7 @@ TOOLS = (
     "hypothesis>=6.100",
     "jsonschema>=4.20",
     "nvidia-ml-py>=12.535",
+    "fsspec",
     # TensorBoard before 2.20 imports a part of it that later ones lost.
     "setuptools<81",
 )

@@ -14,6 +14,7 @@ from tests.torture import (
     many_trainings,
     server_storm,
     signal_storm,
+    simulated_hours,
 )
 from tests.torture.chamber import Chamber, Tally, torment
 
@@ -27,6 +28,7 @@ CHAMBERS: tuple[Chamber, ...] = (
     jumping_clocks.CHAMBER,
     cruel_disks.CHAMBER,
     many_trainings.CHAMBER,
+    simulated_hours.CHAMBER,
 )
 # Chambers take turns, so that a run that is cut short has seen all of them.
 TURN_SECONDS = 60.0
