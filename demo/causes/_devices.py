@@ -1,6 +1,6 @@
-"""A slow disk, or swap and little memory: real ones, for those who may make them.
+"""A slow disk, a real one, for those who may make one.
 
-Needs root, and control groups of version 1 or 2. All of it is taken away at the end.
+Needs root and control groups; tried with version 1. All is taken away at the end.
 """
 
 import contextlib
@@ -32,22 +32,6 @@ def slow_disk(bytes_per_second: int, mebibytes: int = 256) -> Iterator[Path]:
             _group("blkio", {"blkio.throttle.write_bps_device": limit}, {"io.max": new})
         )
         yield disk
-
-
-@contextlib.contextmanager
-def swapping(memory_mebibytes: int, swap_mebibytes: int = 1_024) -> Iterator[None]:
-    """Only so much memory for this process and its children; the rest is swap."""
-    with contextlib.ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(dir="/dev/shm")))
-        device = stack.enter_context(_loop(folder / "swap.img", swap_mebibytes))
-        _run("mkswap", "-q", device)
-        _run("swapon", device)
-        stack.callback(_patiently, "swapoff", device)
-        limit = str(memory_mebibytes << 20)
-        stack.enter_context(
-            _group("memory", {"memory.limit_in_bytes": limit}, {"memory.max": limit})
-        )
-        yield
 
 
 @contextlib.contextmanager

@@ -28,6 +28,7 @@ WITHOUT_A_SCRIPT = {
     "gpu_idle": _GPU,
     "gpu_oom": _GPU,
     "gpu_throttled": _GPU,
+    "swap_thrash": WITHOUT_A_RUN["swap_thrash"],
 }
 
 
