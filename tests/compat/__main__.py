@@ -29,7 +29,6 @@ TOOLS = (
     "hypothesis>=6.100",
     "jsonschema>=4.20",
     "nvidia-ml-py>=12.535",
-    "fsspec",
     # TensorBoard before 2.20 imports a part of it that later ones lost.
     "setuptools<81",
 )
@@ -140,6 +139,8 @@ def _in_environment(
     options = ["-q", "-m", "not browser", "-o", "filterwarnings=default"]
     # What compiles the descriptor is no concern of a user.
     options += ["--deselect", "tests/events/test_messages.py::" + NOT_FOR_USERS]
+    # Needs an object store on this machine, and all that plays one.
+    options += ["--ignore", "tests/reading/test_remote_directory.py"]
     done = _run(
         [str(programs / "python"), "-m", "pytest", *options, *cell.tests], tests
     )
