@@ -140,15 +140,14 @@ class Attempt:
     def _cell_failed(self, error: BaseException) -> None:
         if os.getpid() != self.pid:
             return
-        end = end_by_exception(type(error), error, error.__traceback__)
-        told = self.under_way or (
-            self.left_by is not None and self.left_by.is_what(end)
-        )
-        for training in list(self.open):
-            with self.guard.protect("the end of a training"):
+        with self.guard.protect("the end of a training"):
+            end = end_by_exception(type(error), error, error.__traceback__)
+            told = self.under_way or (
+                self.left_by is not None and self.left_by.is_what(end)
+            )
+            for training in list(self.open):
                 training.cell_failed(end)
-        if not told:
-            with self.guard.protect("cells of a notebook"):
+            if not told:
                 self._failed_outside(end, error)
 
     def _failed_outside(self, end: ProcessEnd, error: BaseException) -> None:

@@ -40,9 +40,11 @@ class LogTail:
             _stop_listening(self)
 
     def hear(self, record: logging.LogRecord) -> None:
-        if self._guard.is_off(_WHAT) or not _may_be_read(record):
+        if self._guard.is_off(_WHAT):
             return
         with self._guard.protect(_WHAT):
+            if not _may_be_read(record):
+                return
             line = _line(record).encode("utf-8", "replace") + b"\n"
             # Whoever logs while another thread does need not wait for it.
             if self._lock.acquire(blocking=False):

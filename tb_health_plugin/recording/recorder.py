@@ -16,7 +16,7 @@ from tb_health_plugin.events.codec import MOST_ITEMS
 from tb_health_plugin.events.event_file import encode_fact
 from tb_health_plugin.recording import this_process
 from tb_health_plugin.recording.crash_stacks import crash_stacks
-from tb_health_plugin.recording.guard import warn
+from tb_health_plugin.recording.guard import Guard, warn
 from tb_health_plugin.recording.watcher_start import start_watcher
 from tb_health_plugin.recording.worker import team_size
 from tb_health_plugin.writing.black_box import (
@@ -32,6 +32,7 @@ from tb_health_plugin.writing.scribe import Scribe
 from tb_health_plugin.writing.terms import Terms
 from tb_health_plugin.writing.thinning import written_each
 
+_WHAT = "anything, for nobody writes it"
 PERIOD_SECONDS = 1.0
 # The watcher starts within half a second; a machine under load gets more time.
 STARTS_WITHIN_SECONDS = 10.0
@@ -98,6 +99,11 @@ class Recorder:
             target=self._keep, args=(watcher,), name="training-health", daemon=True
         )
         self._thread.start()
+
+    @property
+    def is_live(self) -> bool:
+        """False once its last fact was handed over."""
+        return self._live
 
     def wait_until_watched(self, seconds: float) -> None:
         """Waits until a watcher is on its way, so that it sees even an early end."""
@@ -174,14 +180,16 @@ class Recorder:
 
     def _keep(self, watcher: bool) -> None:
         """Runs in the thread: starts the watcher, and does its work without one."""
-        why = "it was not asked for"
-        if watcher:
-            why = start_watcher(self._box, self._stacks.fd, self._watched.set)
-            self._watched.set()
-            if not why:
-                why = self._watch_the_watcher()
-        if why:
-            self._write_instead(why)
+        with Guard(self.recording_stopped).protect(_WHAT):
+            why = "it was not asked for"
+            if watcher:
+                why = start_watcher(self._box, self._stacks.fd, self._watched.set)
+                self._watched.set()
+                if not why:
+                    why = self._watch_the_watcher()
+            if why:
+                self._write_instead(why)
+        self._watched.set()
 
     def _watch_the_watcher(self) -> str:
         """Returns why there is no watcher; empty when the program ends before that."""

@@ -30,7 +30,6 @@ class SeveralSteps(Around):
         self._steps = int(fit.model.steps_per_execution)
         self._executions = 0
         self._wait_share = 0.0
-        self._rows = 0
 
     def call(self, iterator: Any) -> Any:
         number, self._executions = self._executions, self._executions + 1
@@ -46,7 +45,7 @@ class SeveralSteps(Around):
             raise
         seconds = perf_counter() - began
         wait = self._wait_share * seconds
-        self._watch.unseen(wait, seconds - wait, self._steps, self._steps * self._rows)
+        self._watch.unseen(wait, seconds - wait, self._steps)
         return logs
 
     def _taken_apart(self, iterator: Any) -> Any:
@@ -64,7 +63,6 @@ class SeveralSteps(Around):
             raise
         seconds = perf_counter() - began - (batches.wait - waited)
         self._wait_share = batches.wait / max(batches.wait + seconds, 1e-9)
-        self._rows = watch.rows(first)
         watch.after(first, logs, batches.wait, seconds, batches.count)
         return logs
 

@@ -33,6 +33,7 @@ class StepWatch:
         self._is_spread = self._strategy.num_replicas_in_sync > 1
         self._step = fit.recorder.progress.step
         self._number = 0
+        self._rows = 0
         self._epoch: int | None = None
         self._spec: Any = None
         self._looked_at: Seen | None = None
@@ -89,22 +90,24 @@ class StepWatch:
         if fit.guard.is_off(WHAT):
             return
         with fit.guard.protect(WHAT):
-            self._count(wait, seconds, steps * self.rows(batch))
+            self._rows = self._rows_of(batch)
+            self._count(wait, seconds, steps * self._rows)
             self._number += steps
             self._step += steps
             self.clock.took(seconds / steps)
             if self._looked_at is not None:
                 self._looked(logs, alone=steps == 1)
 
-    def unseen(self, wait: float, seconds: float, steps: int, examples: int) -> None:
-        """Steps ended whose batches nobody saw; wait and examples are estimates."""
+    def unseen(self, wait: float, seconds: float, steps: int) -> None:
+        """Steps ended whose batches nobody saw; `wait` is an estimate."""
         fit = self._fit
         if fit.guard.is_off(WHAT):
             return
         with fit.guard.protect(WHAT):
             self._recent.forget("single steps of an execution are not seen")
-            if examples:
-                self._count(wait, seconds, examples)
+            if self._rows:
+                # As large as the last one that was seen, presumably.
+                self._count(wait, seconds, steps * self._rows)
             self._number += steps
             self._step += steps
             self.clock.took(seconds / steps)
@@ -128,7 +131,7 @@ class StepWatch:
         self._recent.stop()
         self._inspection.end()
 
-    def rows(self, batch: Any) -> int:
+    def _rows_of(self, batch: Any) -> int:
         """Examples in a batch: the size of its first tensor."""
         while isinstance(batch, tuple | list | dict):
             batch = next(iter(batch.values() if isinstance(batch, dict) else batch))

@@ -1,5 +1,6 @@
 """Counts how often the model's Python code is traced into a graph during `fit`."""
 
+import sys
 from typing import Any
 
 import keras
@@ -7,6 +8,9 @@ import keras
 from tb_health_plugin.recording.fitting.around import Around
 from tb_health_plugin.recording.fitting.fit import Fit
 from tb_health_plugin.recording.fitting.own_traces import is_ours
+from tb_health_plugin.recording.loops.numbers import inside_function
+
+_WHAT = "how often the model is traced"
 
 
 class TraceCount:
@@ -31,17 +35,18 @@ class _Call(Around):
     def __init__(self, fit: Fit) -> None:
         super().__init__(fit.model, "call")
         self._fit = fit
+        # Only what is ours: what it calls stays with autograph.
+        tf: Any = sys.modules["tensorflow"]
+        self._note = tf.autograph.experimental.do_not_convert(self._count)
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
-        if _is_tracing() and not is_ours():
-            self._fit.spent.traces = (self._fit.spent.traces or 0) + 1
+        self._note()
         return self._inner(*args, **kwargs)
 
-
-def _is_tracing() -> bool:
-    import tensorflow as tf  # noqa: PLC0415 - only there if Keras runs on it
-
-    return not tf.executing_eagerly()
+    def _count(self) -> None:
+        with self._fit.guard.protect(_WHAT):
+            if inside_function() and not is_ours():
+                self._fit.spent.traces = (self._fit.spent.traces or 0) + 1
 
 
 def trace_count(fit: Fit) -> TraceCount | None:

@@ -9,6 +9,8 @@ from tb_health_plugin.recording.fitting.handed_over import trace_for
 from tb_health_plugin.recording.fitting.inside import inside
 from tb_health_plugin.recording.fitting.observation import is_eager
 
+_WHAT = "the time that a validation waits for data"
+
 
 class ValidationGate(Unseen):
     """Around `make_test_function`, since Keras makes that function only when needed."""
@@ -20,11 +22,12 @@ class ValidationGate(Unseen):
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
         made = self._inner(*args, **kwargs)
-        model = self._fit.model
-        is_ours = self._gate is not None and model.test_function is self._gate
-        if model.steps_per_execution == 1 and not is_ours:
-            self._gate = _TestStep(self._fit)
-            self._gate.put()
+        with self._fit.guard.protect(_WHAT):
+            model = self._fit.model
+            is_ours = self._gate is not None and model.test_function is self._gate
+            if model.steps_per_execution == 1 and not is_ours:
+                self._gate = _TestStep(self._fit)
+                self._gate.put()
         return made
 
     def remove(self) -> None:
@@ -49,8 +52,10 @@ class _TestStep(Unseen):
         began = perf_counter()
         batch = next(iterator)
         wait = perf_counter() - began
-        spent = self._fit.spent
-        spent.validation_wait_seconds = (spent.validation_wait_seconds or 0.0) + wait
+        with self._fit.guard.protect(_WHAT):
+            spent = self._fit.spent
+            so_far = spent.validation_wait_seconds or 0.0
+            spent.validation_wait_seconds = so_far + wait
         if not self._is_traced:
             self._is_traced = True
             trace_for(self._inner, iterator)
