@@ -170,6 +170,9 @@ class TimeSpent(Fact):
     gc_seconds: float | None = None
     traces: int | None = None
     python_objects: int | None = None
+    tensors: int | None = None
+    variables: int | None = None
+    tensors_kept_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

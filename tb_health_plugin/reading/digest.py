@@ -46,6 +46,7 @@ _SUMMED = (
     "gc_seconds",
     "traces",
 )
+_LAST_KNOWN = ("python_objects", "tensors", "variables", "tensors_kept_by")
 
 F = TypeVar("F", bound=facts.Fact)
 
@@ -244,11 +245,9 @@ def _sum(spent: Sequence[facts.TimeSpent]) -> facts.TimeSpent:
     for name in _SUMMED:
         known = [value for one in spent if (value := getattr(one, name)) is not None]
         sums[name] = sum(known) if known else None
-    objects = [one.python_objects for one in spent if one.python_objects is not None]
+    for name in _LAST_KNOWN:
+        known = [value for one in spent if (value := getattr(one, name)) is not None]
+        sums[name] = known[-1] if known else None
     return dataclasses.replace(
-        spent[-1],
-        since=spent[0].since,
-        callback_seconds=callbacks,
-        python_objects=objects[-1] if objects else None,
-        **sums,
+        spent[-1], since=spent[0].since, callback_seconds=callbacks, **sums
     )

@@ -9,7 +9,8 @@ How we know
   The process' memory is measured each second. After the first epoch (or the first
   quarter of the run) it rises in every part of the run, by an amount that matters,
   and does not level off. For several trainings in one process, what is left behind
-  by each is compared with the size of its model.
+  by each is compared with the size of its model. Python's objects and TensorFlow's
+  tensors are counted now and then, and the list that holds most of them is named.
 
 What it is mistaken for
   A start: TensorFlow's allocators grow in the first steps, cache() in the first
@@ -42,6 +43,8 @@ from tb_health_plugin.diagnosis.verdict import (
 
 # More objects of Python by this factor over the run: it is Python that keeps them.
 MORE_OBJECTS = 1.3
+# So many tensors more are no accident; a trace of a model has some hundred.
+MANY_TENSORS = 1_000
 # A run of this length that took this little of the memory there is will end long before
 # it matters.
 LONG_SECONDS = 600.0
@@ -139,11 +142,30 @@ def _evidence(case: Case, leak: Leak) -> tuple[Evidence, ...]:
             f"moments of one model take about {size(model)}."
         )
         found.append(Evidence(text=text, strong=False, at=leak.since))
-    found += _objects(case)
+    found += _tensors(case) or _objects(case)
     left = _left(case, leak)
     if left:
         found.append(Evidence(text=left, strong=False, lane="host_memory"))
     return tuple(found)
+
+
+def _tensors(case: Case) -> list[Evidence]:
+    """Said if there are many more of them: then it is they that Python keeps."""
+    every = [(t, s) for t in case.trainings for s in t.spent if s.tensors is not None]
+    if len(every) < 2:
+        return []
+    (training, first), (_, last) = every[0], every[-1]
+    more = (last.tensors or 0) - (first.tensors or 0)
+    if more < MANY_TENSORS:
+        return []
+    epochs = (last.epoch or 0) - (first.epoch or 0)
+    each = ""
+    if epochs > 0 and training is every[-1][0]:
+        each = f", about {more // epochs:,} more with every epoch"
+    text = f"TensorFlow's tensors grew from {first.tensors:,} to {last.tensors:,}{each}"
+    holders = [s.tensors_kept_by for _, s in every if s.tensors_kept_by]
+    text += f"; most are in {holders[-1]}." if holders else "."
+    return [Evidence(text=text, strong=bool(holders))]
 
 
 def _objects(case: Case) -> list[Evidence]:

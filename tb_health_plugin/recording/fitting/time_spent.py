@@ -1,5 +1,6 @@
 """Tells from time to time where the time of a training went."""
 
+import dataclasses
 import gc
 import os
 import threading
@@ -9,20 +10,19 @@ from typing import Any
 from tb_health_plugin.events import facts
 from tb_health_plugin.recording.fitting.fit import Fit, Spent
 from tb_health_plugin.recording.fitting.gpu_memory import GpuMemory
+from tb_health_plugin.recording.fitting.live_objects import LiveObjects
 from tb_health_plugin.recording.worker import team_size
 from tb_health_plugin.writing.thinning import written_each
 
 _WHAT = "where the time goes"
+_OBJECTS = "how many objects Python holds"
 _GPU_MEMORY = "TensorFlow's use of GPU memory"
 # Fine enough to see a change within a minute, coarse enough to keep for days.
 PERIOD_SECONDS = 5.0
 # An epoch gets a stretch of its own, unless epochs are shorter than this.
 SHORTEST_SECONDS = 1.0
-# Counting Python's objects stops the program for some milliseconds.
-COUNT_EVERY_SECONDS = 30.0
-COUNT_AT_MOST_SECONDS = 0.02
-# When to count next: they are the objects of all trainings of this process.
-_count_at = 0.0
+# They are the objects of all trainings of this process.
+_live_objects = LiveObjects()
 # A callback that took less than this in a stretch says nothing.
 LEAST_CALLBACK_SECONDS = 0.001
 # Measured by parts that may not be there; once measured, always measured.
@@ -94,10 +94,17 @@ class TimeSpent:
                     save_seconds=spent.save_seconds,
                     recording_seconds=spent.recording_seconds,
                     gc_seconds=spent.gc_seconds,
-                    python_objects=_objects(now),
                     **{name: getattr(spent, name) for name in _MAYBE},
+                    **self._counted(now),
                 )
             )
+
+    def _counted(self, now: float) -> dict[str, Any]:
+        if not self._fit.guard.is_off(_OBJECTS):
+            with self._fit.guard.protect(_OBJECTS):
+                counted = _live_objects.count(now)
+                return {} if counted is None else dataclasses.asdict(counted)
+        return {}
 
     def _tell_memory(self, *, at_once: bool = False) -> None:
         with self._lock, self._fit.guard.protect(_GPU_MEMORY):
@@ -110,17 +117,6 @@ class TimeSpent:
             self._collecting_since = time.perf_counter()
         elif self._collecting_since is not None:
             self._fit.spent.gc_seconds += time.perf_counter() - self._collecting_since
-
-
-def _objects(now: float) -> int | None:
-    global _count_at
-    if now < _count_at:
-        return None
-    began = time.perf_counter()
-    count = len(gc.get_objects())
-    is_quick = time.perf_counter() - began < COUNT_AT_MOST_SECONDS
-    _count_at = now + COUNT_EVERY_SECONDS if is_quick else float("inf")
-    return count
 
 
 def _next(spent: Spent) -> Spent:

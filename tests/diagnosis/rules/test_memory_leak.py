@@ -185,6 +185,42 @@ class TestGrowing:
         assert isinstance(found, Verdict)
         assert "from 100,000 to 900,000" in found.evidence[1].text
 
+    def test_it_names_what_keeps_tensors(self):
+        spent = time_spent(
+            [
+                {"python_objects": 100_000, "tensors": 120, "epoch": 0},
+                {
+                    "python_objects": 101_000,
+                    "tensors": 2_520,
+                    "epoch": 2,
+                    "tensors_kept_by": "a list of 2,400 tensors, called Keeper.kept",
+                },
+            ],
+            at=0,
+        )
+
+        found = run(grows(700, 10), more=spent)
+
+        assert isinstance(found, Verdict)
+        assert found.evidence[1].text == (
+            "TensorFlow's tensors grew from 120 to 2,520, about 1,200 more with every "
+            "epoch; most are in a list of 2,400 tensors, called Keeper.kept."
+        )
+
+    def test_few_more_tensors_are_not_worth_a_word(self):
+        spent = time_spent(
+            [
+                {"python_objects": 100_000, "tensors": 120},
+                {"python_objects": 101_000, "tensors": 820},
+            ],
+            at=0,
+        )
+
+        found = run(grows(700, 10), more=spent)
+
+        assert isinstance(found, Verdict)
+        assert "Python's objects stayed" in found.evidence[1].text
+
 
 class TestSeveralTrainings:
     @staticmethod

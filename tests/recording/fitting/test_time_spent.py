@@ -6,8 +6,9 @@ import itertools
 import pytest
 
 from tb_health_plugin.events import facts
-from tb_health_plugin.recording.fitting import parts, time_spent
+from tb_health_plugin.recording.fitting import live_objects, parts, time_spent
 from tb_health_plugin.recording.fitting.callback_watch import CallbackWatch
+from tb_health_plugin.recording.fitting.live_objects import LiveObjects
 from tb_health_plugin.recording.fitting.trace_count import trace_count
 
 pytestmark = pytest.mark.live
@@ -17,7 +18,7 @@ pytestmark = pytest.mark.live
 def nothing_else(monkeypatch):
     """Only the parts that matter here."""
     monkeypatch.setattr(parts, "PARTS", (CallbackWatch, trace_count))
-    monkeypatch.setattr(time_spent, "_count_at", 0.0)
+    monkeypatch.setattr(time_spent, "_live_objects", LiveObjects())
 
 
 def test_stretches_follow_each_other_without_a_gap(fit, recorded, monkeypatch):
@@ -39,7 +40,9 @@ def test_a_training_with_validation(fit, data, recorded):
     assert spent.validation_steps == 8
     assert 0 < spent.validation_seconds < spent.seconds
     assert 0 < spent.recording_seconds < spent.seconds
-    assert recorded.all(facts.TimeSpent)[0].python_objects > 1000
+    first = recorded.all(facts.TimeSpent)[0]
+    assert first.python_objects > first.tensors > 0
+    assert first.variables > 0
 
 
 def test_garbage_collections_are_timed(keras, fit, recorded):
@@ -49,15 +52,29 @@ def test_garbage_collections_are_timed(keras, fit, recorded):
     assert recorded.spent().gc_seconds > 0
 
 
-def test_objects_are_counted_once_if_that_is_slow(fit, recorded, monkeypatch):
-    monkeypatch.setattr(time_spent, "PERIOD_SECONDS", 0.0)
-    monkeypatch.setattr(time_spent, "COUNT_EVERY_SECONDS", 0.0)
-    monkeypatch.setattr(time_spent, "COUNT_AT_MOST_SECONDS", 0.0)
-    fit(recorded.callback())
+def test_tensors_that_a_callback_keeps_are_counted_and_their_place_is_named(
+    keras, fit, recorded, monkeypatch
+):
+    tf = pytest.importorskip("tensorflow")
+    monkeypatch.setattr(time_spent, "SHORTEST_SECONDS", 0.0)
+    monkeypatch.setattr(live_objects, "EVERY_SECONDS", 0.0)
+    monkeypatch.setattr(live_objects, "SHARE", 1e9)
+    monkeypatch.setattr(live_objects, "AT_MOST_SECONDS", 1e9)
 
-    counts = [fact.python_objects for fact in recorded.all(facts.TimeSpent)]
-    assert counts[0] is not None
-    assert set(counts[1:]) == {None}
+    class Keeper(keras.callbacks.Callback):
+        def __init__(self):
+            super().__init__()
+            self.kept = []
+
+        def on_epoch_begin(self, epoch, logs=None):
+            self.kept.extend(tf.constant(float(one)) for one in range(700))
+
+    fit(Keeper(), recorded.callback(), epochs=3)
+
+    spent = recorded.all(facts.TimeSpent)
+    assert spent[2].tensors - spent[0].tensors >= 1400
+    told = [one.tensors_kept_by for one in spent if one.tensors_kept_by]
+    assert told[0] == "a list of 1,400 tensors, called Keeper.kept"
 
 
 class TestTraces:
