@@ -213,7 +213,7 @@ class BadNumbers:
 
         After it the model is no longer as it was.
         """
-        if self._inspection.is_eager or place.began_in not in _BY_AN_OPERATION:
+        if place.began_in not in _BY_AN_OPERATION:
             return None
         with self._fit.guard.protect(_WHAT_OP):
             state.kept.put_back()
@@ -221,7 +221,9 @@ class BadNumbers:
             for seen in batches[: batches.index(bad)]:
                 good = seen.batch
                 self._run(good)
-            return self._inspection.replay.bad_operation(good, bad.batch)
+            return self._inspection.replay.bad_operation(
+                good, bad.batch, is_eager=self._inspection.is_eager
+            )
         return None  # something of ours failed
 
     def _look_and_step(self, batch: Any, spec: Any) -> Look:

@@ -6,10 +6,12 @@ larger model one, which is then too new now and then.
 """
 
 import math
+import os
 import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import tensorflow as tf
@@ -31,12 +33,15 @@ _MOST_STEPS_APART = 128
 # States are this many steps apart, unless that takes more than its share of the time
 # or memory holds fewer batches.
 _LEAST_STEPS_APART = 16
-_SHARE = 0.004
+_SHARE = 0.003
 # The copy that TensorFlow makes when a kept value is next written, into memory that
 # it has to get first.
 _COPIED_BYTES_PER_SECOND = 1e9
 # Where memory holds too few batches to lead from one state to the next, so many stay.
 _FEW_BATCHES = 2
+# Batches too large for that are kept, too, if a few take so little of the process:
+# which row of a batch is bad is seen in the batch alone.
+_LARGE_SHARE = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +118,7 @@ class RecentSteps:
         began = time.perf_counter()
         bytes_each = max(1, batch_bytes(batch, self._strategy))
         fitting = min(2 * _MOST_STEPS_APART, _MOST_BATCH_BYTES // bytes_each)
-        self._most = max(1, fitting) if bytes_each <= _MOST_BATCH_BYTES else 0
+        self._most = fitting or min(_FEW_BATCHES, _room() // bytes_each)
         if self._are_out_of_reach():
             self._states.clear()
             self._why = "batches are too large to keep all since a copy of the model"
@@ -203,6 +208,15 @@ class RecentSteps:
             # How long steps take is not known before the second one.
             return wanted if self._states and self._states[-1].is_whole else 1
         return max(wanted, bearable)
+
+
+def _room() -> int:
+    """Bytes that a few large batches may take: little beside what the process holds."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        return int(_LARGE_SHARE * pages * os.sysconf("SC_PAGE_SIZE"))
+    except (OSError, ValueError, IndexError):
+        return 0
 
 
 def batch_bytes(batch: Any, strategy: Any) -> int:

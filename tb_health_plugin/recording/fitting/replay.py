@@ -92,8 +92,11 @@ class Replay:
             kept.put_back()
         return self._legend.look(numbers)
 
-    def bad_operation(self, good: Any, bad: Any) -> str | None:
-        """The operation that gives out the first bad number of a step on `bad`."""
+    def bad_operation(self, good: Any, bad: Any, *, is_eager: bool) -> str | None:
+        """The operation that gives out the first bad number of a step on `bad`.
+
+        Of a step that was never traced, what it changes is left to be put back.
+        """
         if self._strategy.num_replicas_in_sync > 1:
             return None
         kept = Kept(self._saved)
@@ -103,6 +106,7 @@ class Replay:
                 good,
                 bad,
                 put_back=kept.put_back,
+                is_eager=is_eager,
             )
 
     def _replayed(self, batch: Any) -> Any:

@@ -71,8 +71,17 @@ def test_batches_are_kept_within_bounds(model, monkeypatch):
     assert recent.leading_to(99)
 
 
+def test_of_large_batches_the_last_few_are_kept(model, monkeypatch):
+    monkeypatch.setattr(recent_steps, "_MOST_BATCH_BYTES", 100)
+    recent = recent_of(model)
+    run(recent, 20)
+
+    assert [seen.step for seen in recent.batches()] == [18, 19]
+
+
 def test_batches_too_large_to_keep_are_let_go(model, monkeypatch):
     monkeypatch.setattr(recent_steps, "_MOST_BATCH_BYTES", 100)
+    monkeypatch.setattr(recent_steps, "_LARGE_SHARE", 0.0)
     recent = recent_of(model)
     run(recent, 20)
 
