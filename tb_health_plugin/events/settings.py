@@ -48,6 +48,8 @@ TRAINING = {
     "learning_rate_schedule.*": "One of its plain settings: decay_steps, …",
     "loss": "The loss as given: a name, or the class and its plain settings. Several "
     'are told per output, as in "a: mse, b: mae".',
+    "loss.stretched": "Shapes of outputs and targets that the loss of a hand-written "
+    "loop compares each with all, as seen in its graph.",
     "loss.from_logits": "Whether the loss expects logits, if it tells; likewise.",
     "metrics": "Names of the metrics as far as Keras made them, joined by commas.",
     "jit_compile": "Whether XLA compiles the step.",

@@ -18,10 +18,13 @@ from typing import Any
 
 from tb_health_plugin.recording.attempts import Attempt
 from tb_health_plugin.recording.loops.loop import Loop
+from tb_health_plugin.recording.loops.tapes import Tapes
 from tb_health_plugin.recording.traces import is_library, outwards
 from tb_health_plugin.writing.phases import Phase
 
 WHAT = "training loops"
+_NOT_SEEN = "the loss of a hand-written loop, and gradients inside of tf.function"
+_WHY_NOT = "the program does not hand them over; tb_health_plugin.watch records them"
 # A few reads of one number per second cost nothing, and a kill hides at most this.
 PERIOD_SECONDS = 0.2
 # No update for so long, or for this many times the usual gap between two: the
@@ -50,9 +53,12 @@ class OptimizerPickup:
         self._thread: threading.Thread | None = None
         self._stop = threading.Event()
         self._place = LoopPlace()
+        # A loop begins with its first update, after its first gradient.
+        self._tapes = Tapes(attempt.guard)
         self._steps = 0
         self._stepped_at = time.monotonic()
         self._usual = 0.0
+        self._has_told = False
 
     def wrap(self) -> None:
         """Stands in front of `apply` of all optimizers from now on."""
@@ -72,6 +78,7 @@ class OptimizerPickup:
             return inner(optimizer, *args, **kwargs)
 
         kind.apply = apply
+        self._tapes.begin()
 
     def end(self) -> None:
         """The loop is over: something else trains now, or the program ends."""
@@ -121,10 +128,14 @@ class OptimizerPickup:
             optimizers=[(_name(one), one) for one in self._optimizers.values()],
             planned_steps=None,
             in_graphs=False,
+            tapes=self._tapes,
         )
         loop.count_again = self._count
         loop.begin()
         self._loop = loop
+        if not self._has_told:
+            self._has_told = True
+            self._attempt.recorder.recording_stopped(_NOT_SEEN, _WHY_NOT)
         self._steps = 0
         self._stepped_at = time.monotonic()
         if self._thread is None:
@@ -140,12 +151,15 @@ class OptimizerPickup:
 
     def _process_ends(self) -> None:
         self._stop.set()
+        self._tapes.end()
         self.end()
 
     def _keep(self) -> None:
         """Runs in the thread, until the program ends."""
-        guard = self._attempt.guard
+        guard, recorder = self._attempt.guard, self._attempt.recorder
         while not self._stop.wait(PERIOD_SECONDS) and not guard.is_off(WHAT):
+            if not recorder.is_live:
+                return
             with self._lock, guard.protect(WHAT):
                 self._look()
 

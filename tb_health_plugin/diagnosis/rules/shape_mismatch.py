@@ -7,8 +7,9 @@ beside an output of shape `(rows, 1)` compares every row with every other row. N
 is raised. The model then learns to predict one mean for all.
 
 **How we know.** The last axis of the targets and the units of the last layer are exact
-numbers. In a step of the program's own we cannot see the comparison itself; there the
-shapes must invite it and the outputs must have become the same for every row.
+numbers. Of a `tf.function` in a hand-written loop that is watched the comparison
+itself is seen while it is traced. In other steps of the program's own it is not; there
+the shapes must invite it and the outputs must have become the same for every row.
 
 **What it is mistaken for.** A model that is too small, a learning rate that is too low,
 data without any pattern.
@@ -55,11 +56,20 @@ _KEEPS_STEPS = (
     "TimeDistributed",
 )
 
+_ONE_SHAPE = Fix(
+    title="Bring both to one shape before the loss",
+    why="The difference of (rows,) and (rows, 1) is (rows, rows).",
+    code="loss = loss_fn(y[:, None], model(x, training=True))",
+)
+
 _EXPLAINS = ("not_learning", "wrong_output_loss", "undertrained", "lr_too_low")
 
 
 def judge(case: Case) -> Verdict | None:
     for training in reversed(case.trainings):
+        seen = _seen(case, training)
+        if seen is not None:
+            return seen
         head, target = head_of(training), target_of(training)
         if head is None or target is None or head.units is None:
             continue
@@ -71,6 +81,35 @@ def judge(case: Case) -> Verdict | None:
         if found:
             return found
     return None
+
+
+def _seen(case: Case, training: Training) -> Verdict | None:
+    """The comparison itself was seen, in the graph of a step of the program's own."""
+    stretched = training.setting("loss.stretched")
+    if not stretched:
+        return None
+    outputs, _, targets = stretched.partition(" and ")
+    at = Moment(
+        step=training.started.first_step or 0, wall_time=training.started.wall_time
+    )
+    return _verdict(
+        case,
+        headline=f"Outputs {outputs} and targets {targets} are compared row by row "
+        "with all",
+        because="The loss of this step has an operation that takes one from the other; "
+        "one of the two comes from the model, the other does not.",
+        confidence_is_proven=True,
+        evidence=(
+            Evidence(
+                text=f"The difference of the shapes {outputs} and {targets} has every "
+                "row beside every other.",
+                at=at,
+            ),
+        ),
+        fixes=(_ONE_SHAPE,),
+        at=at,
+        layer="",
+    )
 
 
 def _widths(
@@ -201,13 +240,7 @@ def _rows(case: Case, training: Training, head: Head, target: Tensor) -> Verdict
             ),
             *_spread(stds, target),
         ),
-        fixes=(
-            Fix(
-                title="Bring both to one shape before the loss",
-                why="The difference of (rows,) and (rows, 1) is (rows, rows).",
-                code="loss = loss_fn(y[:, None], model(x, training=True))",
-            ),
-        ),
+        fixes=(_ONE_SHAPE,),
         at=at,
         layer=head.layer.name,
     )
@@ -253,7 +286,7 @@ def _verdict(
         because=because,
         cause_at=at,
         stopped_at=case.stopped_at,
-        place={"layer": layer, "field": "y"},
+        place={"layer": layer, "field": "y"} if layer else {"field": "y"},
         evidence=evidence,
         fixes=fixes,
         explains=_EXPLAINS,

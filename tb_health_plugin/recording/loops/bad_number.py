@@ -3,6 +3,7 @@
 import math
 import time
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,6 +66,11 @@ class BadNumbers:
         norm = seen.gradients.norm
         loss = math.nan if seen.loss is None else seen.loss
         self._kept.append((seen.step, loss, math.nan if norm is None else norm))
+
+    def were_fine(self, first: int, losses: Sequence[float]) -> None:
+        """Steps from `first` on had these losses, and nothing else is known of them."""
+        for step, loss in enumerate(losses, first):
+            self._kept.append((step, loss, math.nan))
 
     def _judge(self, seen: StepSeen, now: float) -> facts.FirstBadNumber | None:
         if seen.loss is not None and not math.isfinite(seen.loss):

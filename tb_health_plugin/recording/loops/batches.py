@@ -25,6 +25,7 @@ class Batches:
         ended: Called when there is none any more.
 
     Attributes:
+        guard: Keeps faults of ours away from the loop.
         last: The element that the loop works on; None if it has none.
         seen: Elements so far.
         ran_out: The data came to its end, and nothing came since.
@@ -43,6 +44,7 @@ class Batches:
         self.seen = 0
         self.ran_out = False
         self.failed_with: int | None = None
+        self.guard = fit.guard
         self._fit = fit
         self._asked = asked
         self._got = got
@@ -50,10 +52,12 @@ class Batches:
         self._number = 0
         self._look_at = 0
         self._batch_watch = BatchWatch(fit)
+        # Rows that every element has; None if that is not known.
+        self._rows: int | None = None
 
     def ask(self, fetch: Callable[[], Any]) -> Any:
         """Fetches the next element."""
-        guard = self._fit.guard
+        guard = self.guard
         if guard.is_off(WHAT):
             return fetch()
         guarded(guard, WHAT, self._asked)
@@ -79,9 +83,14 @@ class Batches:
         self.seen += 1
         self._number += 1
         self._got()
-        rows = _rows(element)
+        rows = self._rows or _rows(element)
         if rows is not None:
             fit.spent.examples = (fit.spent.examples or 0) + rows
+
+    def of(self, data: Any) -> None:
+        """Elements of `data` come from now on; its types may tell how many rows."""
+        spec = getattr(data, "element_spec", None)
+        self._rows = None if spec is None else _rows(spec)
 
     def _missed(self, error: BaseException, seconds: float) -> None:
         self._waited(seconds)
@@ -113,6 +122,7 @@ class WatchedData:
                 "health.dataset(...) cannot be looped over inside a tf.function: "
                 "give the function the dataset itself, and call health.step() outside"
             )
+        guarded(self._batches.guard, WHAT, self._batches.of, self._data)
         return _Elements(iter(self._data), self._batches)
 
     def __len__(self) -> int:
@@ -145,4 +155,6 @@ def _rows(element: Any) -> int | None:
         parts = element.values() if isinstance(element, Mapping) else element
         element = next(iter(parts))
     shape = getattr(element, "shape", None)
-    return int(shape[0]) if shape is not None and len(shape) else None
+    if shape is None or getattr(shape, "rank", 1) is None or not len(shape):
+        return None
+    return None if shape[0] is None else int(shape[0])

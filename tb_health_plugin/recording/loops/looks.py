@@ -59,6 +59,11 @@ class Looks:
         self._gradients.look_closely()
         self._before = _Before(step, norms, copies, self._pay(now))
 
+    @property
+    def is_under_way(self) -> bool:
+        """A step is being looked at."""
+        return self._before is not None
+
     def is_open(self, step: int) -> bool:
         """True if the step that ends now is to be looked at."""
         if self._before is None:

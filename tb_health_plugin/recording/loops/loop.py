@@ -17,7 +17,9 @@ from tb_health_plugin.recording.loops.epoch import Epoch
 from tb_health_plugin.recording.loops.gradients import Gradients
 from tb_health_plugin.recording.loops.looks import Looks, learning_rate
 from tb_health_plugin.recording.loops.numbers import is_on_gpu, to_float
+from tb_health_plugin.recording.loops.plain_steps import PlainSteps
 from tb_health_plugin.recording.loops.quick_guard import guarded
+from tb_health_plugin.recording.loops.tapes import Tapes
 from tb_health_plugin.recording.loops.weights import Weights
 from tb_health_plugin.recording.process_end import ProcessEnd
 from tb_health_plugin.writing.phases import Phase
@@ -56,6 +58,7 @@ class Loop:
         optimizers: Sequence[tuple[str, Any]],
         planned_steps: int | None,
         in_graphs: bool,
+        tapes: Tapes | None = None,
     ) -> None:
         self._attempt = attempt
         self._guard, self._recorder = attempt.guard, attempt.recorder
@@ -88,10 +91,14 @@ class Loop:
         )
         self._looks = Looks(fit, self._weights, self._gradients, plain)
         self._bad_numbers = BadNumbers(fit, self._weights)
+        self._plain = PlainSteps(self._add_losses)
+        self._tapes = tapes or Tapes(attempt.guard)
         self._epoch = Epoch(fit, self._first_step)
         self._time_spent = TimeSpent(fit)
+        self._own_parts: list[Part] = [self._time_spent, self._gradients]
+        self._own_parts += [] if tapes else [self._tapes]
         self._parts: list[Part] = []
-        self._variables_told = 0
+        self._told_of = self._known()
         self.batches = Batches(
             fit, asked=self._asked, got=self._got, ended=self._data_ended
         )
@@ -107,8 +114,8 @@ class Loop:
         self._attempt.trainings += 1
         self._recorder.enter(Phase.STARTING)
         self._tell_started()
-        self._begin(self._time_spent)
-        self._begin(self._gradients)
+        for one in self._own_parts:
+            self._begin(one)
         for _, model in self._models:
             # A part keeps the model of the moment it begins.
             self._fit.model = model
@@ -160,6 +167,7 @@ class Loop:
 
     def epoch_ended(self, metrics: Mapping[str, Any]) -> None:
         """The program says that an epoch has ended."""
+        self._catch_up()
         self._read_late()
         self._epochs_done += 1
         rate = learning_rate([one for _, one in self._optimizers])
@@ -206,12 +214,18 @@ class Loop:
             self._parts.append(part)
             part.begin()
 
+    def _known(self) -> tuple[int, str | None]:
+        """What may become known while it runs."""
+        return len(self._weights.variables), self._tapes.stretched
+
     def _tell_started(self) -> None:
         """Told again when more is known of it: the last one counts."""
-        self._variables_told = len(self._weights.variables)
+        self._told_of = self._known()
         told: dict[str, Any] = {}
         with self._guard.protect(_DESCRIPTION):
             told = describe(self._fit, self._models, self._optimizers, self._weights)
+            if self._tapes.stretched:
+                told["settings"]["loss.stretched"] = self._tapes.stretched
         self._recorder.record(
             facts.TrainingStarted(
                 wall_time=time.time(),
@@ -258,10 +272,20 @@ class Loop:
 
     def _finish(self, loss: Any) -> None:
         began = time.perf_counter()
-        spent, progress = self._fit.spent, self._recorder.progress
+        spent = self._fit.spent
         if self._step_since is not None:
             spent.step_seconds = (spent.step_seconds or 0.0) + began - self._step_since
+        if not self._is_plain(loss, began):
+            self._look_from_all_sides(loss, began)
+        ended = time.perf_counter()
+        spent.recording_seconds += ended - began
+        # With data of ours, a step begins when its batch is there.
+        self._step_since = None if self.batches.seen else ended
+
+    def _look_from_all_sides(self, loss: Any, began: float) -> None:
+        self._catch_up()
         self._read_late()
+        progress = self._recorder.progress
         step = progress.step
         is_looked_at = self._looks.is_open(self._done)
         seen = StepSeen(
@@ -289,10 +313,33 @@ class Loop:
         if began > self._summary_at and not self._epochs_done:
             self._summary_at = began + _SUMMARY_SECONDS
             self._tell_so_far(None)
-        ended = time.perf_counter()
-        spent.recording_seconds += ended - began
-        # With data of ours, a step begins when its batch is there.
-        self._step_since = None if self.batches.seen else ended
+        if self._late is None and not self._looks.is_under_way:
+            self._plain.may_follow(self._done, time.perf_counter())
+
+    def _is_plain(self, loss: Any, now: float) -> bool:
+        """Notes a step of which only its loss is to be known; False if it is not."""
+        if (
+            now >= self._plain.until
+            or self._gradients.step is not None
+            or self._guard.is_off(_LOSS)
+            or not self._plain.is_one(loss, self._done)
+        ):
+            return False
+        self._done += 1
+        progress = self._recorder.progress
+        progress.step += 1
+        progress.loss = self._plain.last
+        self._recorder.publish()
+        return True
+
+    def _catch_up(self) -> None:
+        step = self._recorder.progress.step
+        guarded(self._guard, _LOSS, self._plain.catch_up, step)
+
+    def _add_losses(self, first: int, losses: list[float]) -> None:
+        for step, loss in enumerate(losses, first):
+            self._epoch.add(step, loss)
+        self._bad_numbers.were_fine(first, losses)
 
     def _phase(self) -> Phase:
         return Phase.STARTING if self._done < _STEPS_TO_COMPILE else Phase.TRAINING
@@ -315,7 +362,7 @@ class Loop:
     def _look(self, seen: StepSeen) -> None:
         # A model may make its variables when it is first called.
         self._weights.refresh()
-        if len(self._weights.variables) != self._variables_told:
+        if self._known() != self._told_of:
             self._tell_started()
         self._looks.after(seen.step, seen.loss, seen.gradients)
 
@@ -325,8 +372,6 @@ class Loop:
         self._recorder.record(
             self._epoch.so_far(planned_steps=planned_steps, learning_rate=rate)
         )
-
-    # Its end
 
     def _close(self, left: LeftBy | None) -> None:
         if not self.is_open:
@@ -356,6 +401,7 @@ class Loop:
             )
 
     def _last_words(self, *, is_complete: bool) -> None:
+        self._catch_up()
         self._read_late()
         if is_complete and not self._is_told:
             counted = max(self._gradients.calls, default=0) or self.batches.seen

@@ -2,6 +2,7 @@
 
 import math
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,20 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 
 
+# TensorFlow's own, once it is there: to look it up takes as long as to call it.
+_executing_eagerly: Callable[[], bool] | None = None
+
+
 def inside_function() -> bool:
     """True while TensorFlow traces a function: what runs now runs only once."""
-    tf = sys.modules.get("tensorflow")
-    return tf is not None and not tf.executing_eagerly()
+    global _executing_eagerly
+    if _executing_eagerly is None:
+        tf = sys.modules.get("tensorflow")
+        # While the program imports it, it is there and has nothing in it yet.
+        _executing_eagerly = getattr(tf, "executing_eagerly", None)
+        if _executing_eagerly is None:
+            return False
+    return not _executing_eagerly()
 
 
 def is_on_gpu(value: Any) -> bool:

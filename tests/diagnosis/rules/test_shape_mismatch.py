@@ -36,6 +36,20 @@ def test_every_row_compared_with_every_other():
     assert "(32,)" in verdict.headline
 
 
+def test_a_comparison_that_was_seen_is_proven():
+    told = training(
+        target=numbers(0.0, 2.0, shape=(32,)),
+        settings={**OWN_STEP, "loss.stretched": "(32, 1) and (32,)"},
+    )
+
+    verdict = found(RULE, told)
+
+    assert verdict is not None
+    assert verdict.confidence == "proven"
+    assert verdict.headline.startswith("Outputs (32, 1) and targets (32,) are compared")
+    assert verdict.place == {"field": "y"}
+
+
 def test_every_step_of_a_sequence_compared_with_one_target():
     lstm = layer("lstm", "LSTM", settings={"return_sequences": "True"})
 

@@ -1,0 +1,142 @@
+"""Sees what a `tf.function` takes gradients of, while it is traced.
+
+For the time of a loop `tf.GradientTape.gradient` is a function that passes on. Nothing
+is put into a graph: what is there is read.
+"""
+
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from tb_health_plugin.recording.guard import Guard
+from tb_health_plugin.recording.loops.numbers import inside_function
+
+WHAT = "the shapes that a loss compares"
+# Operations that compare two tensors number by number.
+_DIFFERENCES = ("Sub", "SquaredDifference")
+# Where values of variables come into a graph.
+_READS = ("ReadVariableOp", "ResourceGather")
+# A loss is near the comparison; a model may be large.
+_MOST_NEAR, _MOST_FAR = 100, 20_000
+
+_lock = threading.Lock()
+# Replaced, never changed: somebody may be going through it.
+_tapes: "tuple[Tapes, ...]" = ()
+
+
+class Tapes:
+    """What the tapes of one loop tell.
+
+    Attributes:
+        stretched: Shapes of outputs and targets that a loss compares each with all, as
+            in "(8, 1) and (8,)"; None if no such loss was seen.
+    """
+
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
+        self.stretched: str | None = None
+
+    def begin(self) -> None:
+        global _tapes
+        tape = _tape()
+        if tape is None:
+            return
+        with _lock:
+            if not _tapes:
+                _put(tape)
+            _tapes = (*_tapes, self)
+
+    def end(self) -> None:
+        global _tapes
+        with _lock:
+            if self not in _tapes:
+                return
+            _tapes = tuple(one for one in _tapes if one is not self)
+            if not _tapes:
+                _take_away(_tape())
+
+    def saw(self, target: Any) -> None:
+        """A gradient of `target` is taken in a graph."""
+        with self._guard.protect(WHAT):
+            # Several losses, or none of one tensor: nothing is said of those.
+            if hasattr(target, "op"):
+                self.stretched = self.stretched or stretched_in(target)
+
+
+def stretched_in(target: Any) -> str | None:
+    """Shapes `(rows, 1)` and `(rows,)` that are compared on the way to `target`.
+
+    One of the two must come from variables and the other not: a loss that compares
+    pairs of outputs, or of targets, has both from the same side.
+    """
+    for operation in _upstream(target, _MOST_NEAR):
+        if operation.type not in _DIFFERENCES:
+            continue
+        first, second = operation.inputs
+        for outputs, targets in ((first, second), (second, first)):
+            if (
+                _is_column(outputs.shape)
+                and _is_row(targets.shape)
+                and _is_learned(outputs) != _is_learned(targets)
+            ):
+                return f"{_text(outputs.shape)} and {_text(targets.shape)}"
+    return None
+
+
+def _is_column(shape: Any) -> bool:
+    return bool(shape.rank == 2 and shape[1] == 1 and shape[0] != 1)
+
+
+def _is_row(shape: Any) -> bool:
+    return bool(shape.rank == 1 and shape[0] != 1)
+
+
+def _is_learned(tensor: Any) -> bool:
+    return any(one.type in _READS for one in _upstream(tensor, _MOST_FAR))
+
+
+def _upstream(tensor: Any, most: int) -> Iterator[Any]:
+    """Operations that a tensor comes from, the nearest first."""
+    seen = {tensor.op.name}
+    waiting = deque([tensor.op])
+    while waiting and len(seen) < most:
+        operation = waiting.popleft()
+        yield operation
+        for one in operation.inputs:
+            if one.op.name not in seen:
+                seen.add(one.op.name)
+                waiting.append(one.op)
+
+
+def _text(shape: Any) -> str:
+    sizes = ["rows" if size is None else str(size) for size in shape]
+    return f"({sizes[0]},)" if len(sizes) == 1 else f"({', '.join(sizes)})"
+
+
+def _tape() -> Any:
+    tf = sys.modules.get("tensorflow")
+    return getattr(tf, "GradientTape", None)
+
+
+def _put(tape: Any) -> None:
+    inner: Callable[..., Any] = tape.gradient
+    tf: Any = sys.modules["tensorflow"]
+
+    def gradient(self: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
+        if inside_function():
+            for one in _tapes:
+                one.saw(target)
+        return inner(self, target, *args, **kwargs)
+
+    passing: Any = tf.autograph.experimental.do_not_convert(gradient)
+    passing.passes_on_to = inner
+    tape.gradient = passing
+
+
+def _take_away(tape: Any) -> None:
+    """Where somebody wrapped us meanwhile, we only pass on."""
+    inner = getattr(tape.gradient, "passes_on_to", None)
+    if inner is not None:
+        tape.gradient = inner
