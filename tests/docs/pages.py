@@ -7,7 +7,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/*.md")])
 
-_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_INLINE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
 
@@ -25,16 +26,31 @@ class Block:
         return f"{self.page.relative_to(ROOT)}:{self.line}"
 
 
-def blocks(language: str) -> list[Block]:
-    """All blocks in that language."""
+def blocks(language: str | None = None) -> list[Block]:
+    """All blocks, or those in that language."""
     found = []
     for page in PAGES:
         text = page.read_text()
         for match in _BLOCK.finditer(text):
-            if match[1] == language:
+            if language in (None, match[1]):
                 line = text.count("\n", 0, match.start()) + 2
-                found.append(Block(page, line, language, match[2]))
+                found.append(Block(page, line, match[1], match[2]))
     return found
+
+
+def fences(page: Path) -> int:
+    """How many lines begin or end a block, however they are indented."""
+    return sum(line.lstrip().startswith("```") for line in page.read_text().split("\n"))
+
+
+def inline_commands(*programs: str) -> list[tuple[str, str]]:
+    """What stands in the text as code and begins with one of these, with its page."""
+    return [
+        (str(page.relative_to(ROOT)), " ".join(code.split()))
+        for page in PAGES
+        for code in _INLINE.findall(_BLOCK.sub("", page.read_text()))
+        if code.split(" ")[0] in programs and " " in code
+    ]
 
 
 def commands() -> list[tuple[str, str]]:

@@ -40,18 +40,3 @@ def test_the_snippets_of_a_page_run_in_order(page, tmp_path: Path, monkeypatch):
         exec(compile(block.code, str(block), "exec"), names)
 
     assert (tmp_path / "logs").is_dir()
-
-
-def test_the_quickstart_ends_as_it_says(tmp_path: Path, monkeypatch, capsys):
-    from tb_health_plugin.cli.main import PROBLEM_FOUND, main
-
-    monkeypatch.chdir(tmp_path)
-    page = ROOT / "docs/quickstart.md"
-    (block,) = by_page()[page]
-    exec(compile(block.code, str(block), "exec"), {})
-    capsys.readouterr()
-
-    assert main(["why", "logs"]) == PROBLEM_FOUND
-
-    shown = page.read_text().partition("```text\n")[2].splitlines()[:2]
-    assert capsys.readouterr().out.splitlines()[:2] == shown
