@@ -21,7 +21,7 @@ from tb_health_plugin.events.messages import message_class
 _MARK = b"\xa5\x5a\xc3\x3c\x96\x69\xf0\x0e"
 _TIME_MARK = b"\x5a\xa5\x3c\xc3\x69\x96\x0f\xe1"
 
-# Sixteen GPUs and everything else are below five hundred.
+# Sixteen GPUs and everything else are below seven hundred.
 MOST_COLUMNS = 4_096
 
 

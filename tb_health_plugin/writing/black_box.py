@@ -190,6 +190,11 @@ class BlackBox:
             if zlib.crc32(record) == crc:
                 yield record
 
+    @property
+    def is_empty(self) -> bool:
+        """All that was handed over has been taken."""
+        return self._count(_TAKEN_AT) >= self._count(_WRITTEN_AT)
+
     def terms(self) -> bytes:
         return self._text(_TERMS_AT, _TERMS_BYTES)
 

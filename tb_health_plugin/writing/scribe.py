@@ -16,6 +16,7 @@ from tb_health_plugin.events.event_file import encode_fact
 from tb_health_plugin.writing.attempt_files import AttemptFiles
 from tb_health_plugin.writing.black_box import BlackBox
 from tb_health_plugin.writing.terms import Terms
+from tb_health_plugin.writing.thinning import fitting_each
 
 # A disk that failed is tried again after this long.
 RETRY_SECONDS = 5.0
@@ -73,13 +74,14 @@ class Scribe:
             recorded_by=recorded_by,
             not_recorded=(*missing, *not_recorded),
         )
+        columns = (*_PROGRESS, *self._schedule.columns)
+        self._written_each = max(terms.written_each, fitting_each(len(columns)))
         self._files = AttemptFiles(
             Path(terms.directory),
             start=encode_fact(start),
-            columns=(*_PROGRESS, *self._schedule.columns),
-            period_seconds=terms.period_seconds * terms.written_each,
+            columns=columns,
+            period_seconds=terms.period_seconds * self._written_each,
         )
-        self._written_each = terms.written_each
         # Measured and not written since the last one that was.
         self._unwritten: deque[tuple[float, dict[str, float]]] = deque(
             maxlen=LAST_SAMPLES
@@ -117,11 +119,23 @@ class Scribe:
             return
         if not sample:
             return
-        if (self._samples - 1) % self._written_each:
+        # What happened once is in one sample only.
+        has_event = any(name.endswith("_xid") for name in self.numbers)
+        if (self._samples - 1) % self._written_each and not has_event:
             self._unwritten.append((now, self.numbers))
         else:
+            rare = self._rare()
             self._unwritten.clear()
-            self._write_sample(now, self.numbers)
+            self._write_sample(now, {**rare, **self.numbers})
+
+    def _rare(self) -> dict[str, float]:
+        """Numbers of GPUs that are asked for rarely, from samples not written."""
+        return {
+            name: value
+            for _, numbers in self._unwritten
+            for name, value in numbers.items()
+            if name.startswith("gpu")
+        }
 
     def close(self) -> None:
         """Writes the last samples in full: what led to an end is in them."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tensorboard.compat.proto.event_pb2 import Event
 
-from tb_health_plugin.events import columns, facts, tail
+from tb_health_plugin.events import facts, tail
 from tb_health_plugin.events.attempt import FileName, new_attempt_directory
 from tb_health_plugin.events.event_file import EventFile
 from tb_health_plugin.events.sample_file import SampleFile, SampleShape
@@ -211,9 +211,3 @@ class TestAttemptDirectory:
 
     def test_a_name_is_read_as_it_was_written(self):
         assert FileName.parse("samples.1234.tfrecord") == FileName("samples", 1234)
-
-
-def test_an_hour_with_every_column_stays_under_five_megabytes():
-    every = len((*columns.PROGRESS, *columns.RESOURCES, *columns.gpu_columns(0)))
-
-    assert SampleShape(every).record_bytes * 3_600 < 5_000_000
