@@ -41,6 +41,8 @@ STARTS_WITHIN_SECONDS = 10.0
 LOST_AFTER_SECONDS = 15.0
 # How long the end of the program may wait for the last facts to be written.
 LAST_WORDS_SECONDS = 2.0
+# That of a container. Its end ends all others in there, the watcher too.
+FIRST_PROCESS = 1
 
 WITHOUT_A_WATCHER = (
     facts.NotRecorded(
@@ -167,6 +169,20 @@ class Recorder:
         # The watcher writes after our end. A thread of ours must do it before.
         if self._box.owner != WATCHER:
             self._thread.join(LAST_WORDS_SECONDS)
+        elif os.getpid() == FIRST_PROCESS:
+            self._wait_for_watcher()
+
+    def _wait_for_watcher(self) -> None:
+        """Until it has written all that was handed over; for a moment at most."""
+        until = time.monotonic() + LAST_WORDS_SECONDS
+        beat_at = None
+        while time.monotonic() < until:
+            if beat_at is not None and self._box.watcher_beat_at != beat_at:
+                return
+            if beat_at is None and self._box.is_empty:
+                # What it has taken is written before it looks again.
+                beat_at = self._box.watcher_beat_at
+            time.sleep(0.01)
 
     def release(self, last: facts.RunEnded) -> None:
         """Ends the recording although the process goes on."""

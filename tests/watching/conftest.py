@@ -51,6 +51,17 @@ def watchers(logdir: Path) -> list[int]:
     return found
 
 
+def zombies() -> set[int]:
+    """Pythons that have ended and that nobody has cleaned up after."""
+    found = set()
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            name, _, rest = path.read_text().partition("(")[2].rpartition(")")
+            if name.startswith("python") and rest.split()[0] == "Z":
+                found.add(int(path.parent.name))
+    return found
+
+
 @contextlib.contextmanager
 def memory_group(limit_bytes: int) -> Iterator[Path]:
     """A control group with so much memory; skips the test where none can be made."""

@@ -251,6 +251,30 @@ def test_an_exception_that_cannot_say_what_it_is(tmp_path: Path):
     assert wait_for_end(tmp_path).last(facts.RunEnded).exception == "Bad"
 
 
+@pytest.mark.parametrize("ending", ["finished", "exception"])
+def test_the_first_process_of_a_container_takes_its_watcher_along(
+    tmp_path: Path, ending: str
+):
+    """With it the kernel ends all others in there, before they can write an end."""
+    alone = ["unshare", "--pid", "--fork", "--mount-proc"]
+    if subprocess.run([*alone, "true"], check=False, capture_output=True).returncode:
+        pytest.skip("only root may make a namespace of processes")
+    done = subprocess.run(
+        [*alone, *command(tmp_path, ending)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd=ROOT,
+        check=False,
+    )
+
+    status, verdict = ENDINGS[ending]
+    assert done.returncode == status
+    assert not watchers(tmp_path)
+    told = tell(read(tmp_path), GONE)
+    assert (told.verdict.id if told.verdict else None) == verdict
+    assert told.headline.endswith(f"at step {trainer.STEPS}")
+
+
 @pytest.mark.parametrize(
     ("ends", "expected"), [("SIGKILL", [9]), ("SIGTERM", []), ("exit", [])]
 )

@@ -10,7 +10,7 @@ import pytest
 
 from demo.tensorboard_server import wait_until
 from tb_health_plugin.events import facts
-from tests.watching.conftest import ROOT, command, wait_for_end, watchers
+from tests.watching.conftest import ROOT, command, wait_for_end, watchers, zombies
 
 KILLS = 200
 # Under the first of these the watcher is still starting.
@@ -43,7 +43,7 @@ def one_death(logdir: Path, steps: int) -> tuple[int, int | None, int]:
 @pytest.mark.live
 @pytest.mark.timeout(900)
 def test_every_finished_step_is_in_the_file_and_nothing_is_left(tmp_path: Path):
-    before = open_descriptors()
+    before, dead_before = open_descriptors(), zombies()
     chance = random.Random(20)
 
     def death(number: int) -> tuple[int, int | None, int]:
@@ -57,4 +57,5 @@ def test_every_finished_step_is_in_the_file_and_nothing_is_left(tmp_path: Path):
     assert [d for d in deaths if d[2] < d[0]] == []
     assert {number for _, number, _ in deaths} == {signal.SIGKILL}
     wait_until(lambda: not watchers(tmp_path))
+    wait_until(lambda: zombies() <= dead_before)
     assert open_descriptors() <= before
