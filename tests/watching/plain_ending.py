@@ -10,6 +10,20 @@ import sys
 import time
 from pathlib import Path
 
+RAISED = {"exception": ValueError("bad batch"), "interrupt": KeyboardInterrupt()}
+
+
+def lose_a_worker() -> None:
+    """A child that lives for a while and is killed, as a worker for data may be."""
+    child = os.fork()
+    if not child:
+        time.sleep(600)
+    # Those that live for less than five seconds may be missed.
+    time.sleep(8)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    time.sleep(2)
+
 
 def main(ending: str) -> None:
     group = os.environ.get("TB_HEALTH_TEST_GROUP")
@@ -17,14 +31,12 @@ def main(ending: str) -> None:
         Path(group, "cgroup.procs").write_text(str(os.getpid()))
     # Long enough for the watcher to be there.
     time.sleep(0.5)
-    if ending == "exception":
-        raise ValueError("bad batch")
+    if ending in RAISED:
+        raise RAISED[ending]
     if ending == "sys_exit":
         sys.exit(7)
     if ending == "os_exit":
         os._exit(3)
-    if ending == "interrupt":
-        raise KeyboardInterrupt
     if ending == "segfault":
         ctypes.string_at(0)
     if ending == "abort":
@@ -34,12 +46,14 @@ def main(ending: str) -> None:
         while True:
             hoard.append(os.urandom(1 << 20))
             time.sleep(0.001)
-    if ending in ("time_limit", "killed_together"):
+    if ending == "worker_killed":
+        lose_a_worker()
+    if ending in ("time_limit", "killed_together", "machine_restarted"):
         time.sleep(600)
     while ending == "cpu_limit":
         pass
-    if ending != "finished":
-        os.kill(os.getpid(), signal.Signals[ending])
+    if ending not in ("finished", "worker_killed"):
+        os.kill(os.getpid(), signal.Signals[ending.split("_")[0]])
 
 
 if __name__ == "__main__":

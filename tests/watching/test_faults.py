@@ -14,7 +14,7 @@ from tb_health_plugin.diagnosis.story import tell
 from tb_health_plugin.events import facts
 from tb_health_plugin.reading.liveness import life_of
 from tests.watching.conftest import ROOT, command, read, wait_for_end, watchers
-from tests.watching.endings_table import kill_together
+from tests.watching.endings_table import kill_together, restarted_machine
 
 pytestmark = pytest.mark.live
 
@@ -204,10 +204,7 @@ def test_a_machine_that_is_lost_takes_trainer_and_watcher(tmp_path: Path):
     training.step()
     attempt, now = kill_together(training.process, logdir)
     training.process.communicate()
-    kernel = root / "proc/sys/kernel/random"
-    kernel.mkdir(parents=True)
-    (kernel / "boot_id").write_text("another-boot\n")
-    (root / "proc/uptime").write_text("5.00 9.00\n")
+    restarted_machine(root)
 
     here = tell(attempt, life_of(attempt, now))
     again = tell(attempt, life_of(attempt, now, root=root))

@@ -23,10 +23,10 @@ STEPS = 300
 WATCHED_WITHIN_SECONDS = 60.0
 
 
-def start(logdir: Path) -> Recorder:
+def start(logdir: Path, *, watcher: bool = True) -> Recorder:
     """Records like the callback does."""
     directory = new_attempt_directory(logdir)
-    recorder = Recorder(logdir, directory, period_seconds=PERIOD)
+    recorder = Recorder(logdir, directory, period_seconds=PERIOD, watcher=watcher)
 
     def ended(end: ProcessEnd) -> None:
         recorder.close(
@@ -85,10 +85,30 @@ def end(recorder: Recorder, ending: str) -> None:
         os.abort()
     elif ending in ("out_of_memory", "cpu_limit", "time_limit"):
         use_up(recorder, ending)
-    elif ending in ("wait", "killed_together"):
+    elif ending == "worker_killed":
+        lose_a_worker()
+        train(recorder, STEPS)
+        finish(recorder)
+    elif ending in ("wait", "killed_together", "machine_restarted"):
         time.sleep(600)
+    elif ending == "nobody_watched":
+        # Long enough for the thread to have written something.
+        train(recorder, 1_000)
+        os.kill(os.getpid(), signal.SIGKILL)
     else:
-        os.kill(os.getpid(), signal.Signals[ending])
+        # "SIGTERM_slurm" is SIGTERM, in another environment.
+        os.kill(os.getpid(), signal.Signals[ending.split("_")[0]])
+
+
+def lose_a_worker() -> None:
+    """A child that lives for a while and is killed, as a worker for data may be."""
+    child = os.fork()
+    if not child:
+        time.sleep(600)
+    # Those that live for less than five seconds may be missed.
+    time.sleep(6)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
 
 
 def use_up(recorder: Recorder, ending: str) -> None:
@@ -123,7 +143,7 @@ def main(logdir: str, ending: str) -> None:
         recorder_module.LOST_AFTER_SECONDS = float(patience)
     # A Python that was made for the test; the watcher is started by it, too.
     sys.executable = os.environ.get("TB_HEALTH_TEST_PYTHON", sys.executable)
-    recorder = start(Path(logdir))
+    recorder = start(Path(logdir), watcher=ending != "nobody_watched")
     if ending == "endless":
         train(recorder, 1_000_000)
     train(recorder, STEPS)
