@@ -3,6 +3,7 @@
 import importlib
 import pkgutil
 from collections.abc import Iterable
+from pathlib import Path
 
 from tb_health_plugin.collectors.collector import (
     Collector,
@@ -33,6 +34,8 @@ def available_collectors(
         except Exception as error:  # noqa: BLE001 - one source must not stop the rest
             why = f"it failed ({type(error).__name__}: {error})"
             missing.append(NotRecorded(what=kind.what, why=why))
+    # What is there and could be measured comes before what is not there.
+    missing.sort(key=lambda one: not (one.why or "").startswith("no collector"))
     return collectors, missing
 
 
@@ -43,6 +46,14 @@ def settings_of(collectors: Iterable[Collector]) -> dict[str, str]:
         for collector in collectors
         for name, text in getattr(collector, "settings", {}).items()
     }
+
+
+def tell_save(collectors: Iterable[Collector], folder: Path) -> None:
+    """Tells those who want to know that the training saved its model there."""
+    for collector in collectors:
+        saves_into = getattr(collector, "saves_into", None)
+        if saves_into is not None:
+            saves_into(folder)
 
 
 def news_of(collectors: Iterable[Collector], wall_time: float, step: int) -> list[Fact]:

@@ -19,12 +19,14 @@ class Watched:
         logdir: Where the run is recorded; None if nowhere yet.
         root: Stands in for `/` in tests.
         visible_gpus: Its `CUDA_VISIBLE_DEVICES`; None if that is not set.
+        temp: Where its temporary files go; None: where ours go.
     """
 
     pid: int
     logdir: Path | None = None
     root: Path = Path("/")
     visible_gpus: str | None = None
+    temp: str | None = None
 
 
 class Collector(Protocol):

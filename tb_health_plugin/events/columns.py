@@ -156,6 +156,10 @@ RESOURCES = (
     Column("logdir_disk_total_bytes", "Size of the file system of the log."),
     Column("logdir_disk_free_inodes", "Files that still can be made there."),
     Column("temp_disk_free_bytes", "Room left on the file system of temporary files."),
+    Column("temp_disk_free_inodes", "Files that still can be made there."),
+    Column("save_disk_free_bytes", "Room left where the model was last saved."),
+    Column("save_disk_total_bytes", "Size of that file system."),
+    Column("save_disk_free_inodes", "Files that still can be made there."),
     Column("disk_read_bytes", "Bytes read from all disks since the machine booted."),
     Column("disk_write_bytes", "Bytes written to all disks since the machine booted."),
     Column(

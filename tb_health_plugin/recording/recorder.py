@@ -11,6 +11,7 @@ import time
 import weakref
 from pathlib import Path
 
+from tb_health_plugin.collectors.disk_space import temp_directory
 from tb_health_plugin.events import facts
 from tb_health_plugin.events.codec import MOST_ITEMS
 from tb_health_plugin.events.event_file import encode_fact
@@ -91,6 +92,7 @@ class Recorder:
             stacks_signal=self._stacks.asked_by,
             written_each=written_each(team_size(os.environ)),
             trains_soon=not this_process.is_interactive(),
+            temp=temp_directory(),
         )
         self._box.set_terms(self._terms.encode())
         _recorders.add(self)

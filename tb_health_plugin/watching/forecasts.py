@@ -29,10 +29,16 @@ def _memory(numbers: Numbers) -> tuple[float, float] | None:
     return None if limit is None or held is None else (held, limit)
 
 
-def _disk(numbers: Numbers) -> tuple[float, float] | None:
-    total = numbers.get("logdir_disk_total_bytes")
-    free = numbers.get("logdir_disk_free_bytes")
+def _disk(numbers: Numbers, place: str = "logdir") -> tuple[float, float] | None:
+    total = numbers.get(f"{place}_disk_total_bytes")
+    free = numbers.get(f"{place}_disk_free_bytes")
     return None if total is None or free is None else (total - free, total)
+
+
+def _save_disk(numbers: Numbers) -> tuple[float, float] | None:
+    """Of the checkpoints, unless that is the one of the log directory."""
+    found = _disk(numbers, "save")
+    return None if found == _disk(numbers) else found
 
 
 def _handles(numbers: Numbers) -> tuple[float, float] | None:
@@ -43,6 +49,7 @@ def _handles(numbers: Numbers) -> tuple[float, float] | None:
 _READERS: dict[str, Callable[[Numbers], tuple[float, float] | None]] = {
     "memory": _memory,
     "the disk of the log directory": _disk,
+    "the disk of the checkpoints": _save_disk,
     "file handles": _handles,
 }
 

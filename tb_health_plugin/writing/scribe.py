@@ -3,15 +3,23 @@
 The watcher runs one. Where there is no watcher, a thread of the trainer does.
 """
 
+import contextlib
 import time
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
-from tb_health_plugin.collectors import available_collectors, news_of, settings_of
+from tensorboard.compat.proto.event_pb2 import Event
+
+from tb_health_plugin.collectors import (
+    available_collectors,
+    news_of,
+    settings_of,
+    tell_save,
+)
 from tb_health_plugin.collectors.collector import Watched
 from tb_health_plugin.collectors.schedule import Schedule
-from tb_health_plugin.events import columns, facts, tags
+from tb_health_plugin.events import codec, columns, facts, tags
 from tb_health_plugin.events.event_file import encode_fact
 from tb_health_plugin.writing.attempt_files import AttemptFiles
 from tb_health_plugin.writing.black_box import BlackBox
@@ -27,6 +35,7 @@ LAST_SAMPLES = 60
 
 # Marks the fact without which a file would not tell that there was a training.
 _TRAINING_STARTED = tags.TRAINING_STARTED.encode()
+_SAVED = tags.SAVED.encode()
 _PROGRESS = tuple(column.name for column in columns.PROGRESS)
 
 
@@ -65,7 +74,9 @@ class Scribe:
             pid=terms.pid,
             logdir=Path(terms.logdir),
             visible_gpus=settings.get("env.CUDA_VISIBLE_DEVICES"),
+            temp=terms.temp or None,
         )
+        self._pid = terms.pid
         collectors, missing = available_collectors(watched)
         self._collectors = collectors
         self._schedule = Schedule(collectors, changed=self._collector_changed)
@@ -98,6 +109,8 @@ class Scribe:
         for record in self._box.take():
             if _TRAINING_STARTED in record:
                 self._files.training = record
+            if _SAVED in record:
+                self._saw_save(record)
             self._kept.append((record, False))
         self._tell_dropped(now)
         if sample:
@@ -147,6 +160,16 @@ class Scribe:
     def step(self) -> int:
         progress = self._box.progress()
         return progress.step if progress else 0
+
+    def _saw_save(self, record: bytes) -> None:
+        """Where the training saves is known from the first time that it does."""
+        with contextlib.suppress(Exception):
+            (value,) = Event.FromString(record).summary.value
+            saved = codec.decode_value(value, 0.0, 0)
+            if isinstance(saved, facts.Saved) and saved.path:
+                # As the trainer sees it, from the folder that it works in.
+                works_in = Path(f"/proc/{self._pid}/cwd").readlink()
+                tell_save(self._collectors, Path(works_in, saved.path).parent)
 
     def _sample(self) -> dict[str, float]:
         numbers = {"sample": float(self._samples), **self._schedule.sample()}

@@ -20,6 +20,7 @@ class Terms:
         written_each: Of so many samples one is written; all at the end.
         stacks_signal: The signal that the trainer answers with its Python stacks; 0
             if it answers none. Any other signal may end it.
+        temp: Where its temporary files go; empty: not said.
         trains_soon: The program is there to train, and nobody types into it.
     """
 
@@ -33,6 +34,7 @@ class Terms:
     stacks_signal: int = 0
     written_each: int = 1
     trains_soon: bool = False
+    temp: str = ""
 
     def encode(self) -> bytes:
         return json.dumps(asdict(self)).encode()

@@ -43,6 +43,19 @@ def test_free_is_what_an_ordinary_user_may_fill(tmp_path: Path, monkeypatch):
     }
 
 
+def test_where_the_model_is_saved(tmp_path: Path, monkeypatch):
+    answer(monkeypatch, {tmp_path / "models": HALF_FULL})
+    collector = DiskSpace(Watched(pid=1, root=tmp_path))
+
+    collector.saves_into(tmp_path / "models")
+
+    assert collector.collect() == {
+        "save_disk_free_bytes": 40.0 * 1024,
+        "save_disk_total_bytes": 100.0 * 1024,
+        "save_disk_free_inodes": 9.0,
+    }
+
+
 def test_a_file_system_without_a_number_of_inodes(tmp_path: Path, monkeypatch):
     answer(monkeypatch, {tmp_path: BTRFS})
 
@@ -57,7 +70,19 @@ def test_the_environment_says_where_temporary_files_go(tmp_path: Path, monkeypat
 
     reading = DiskSpace(Watched(pid=1, root=tmp_path)).collect()
 
-    assert reading == {"temp_disk_free_bytes": 40.0 * 1024}
+    assert reading == {
+        "temp_disk_free_bytes": 40.0 * 1024,
+        "temp_disk_free_inodes": 9.0,
+    }
+
+
+def test_the_trainer_says_where_temporary_files_go(tmp_path: Path, monkeypatch):
+    """The watcher has no variable of the user's."""
+    answer(monkeypatch, {tmp_path / "fast": BTRFS})
+
+    reading = DiskSpace(Watched(pid=1, root=tmp_path, temp="/fast")).collect()
+
+    assert reading == {"temp_disk_free_bytes": 40.0 * 4096}
 
 
 def test_a_log_that_is_not_on_this_machine(tmp_path: Path):

@@ -18,6 +18,8 @@ ROOT = Path(__file__).parents[2]
 TRAINER = """
 import sys
 from tests.watching import trainer
+# Long enough for a dozen samples, also on a machine that is quick.
+trainer.STEPS = 2_000
 trainer.main(sys.argv[1], "finished")
 loaded = [name for name in sys.modules if "nvml" in name]
 maps = open("/proc/self/maps").read()

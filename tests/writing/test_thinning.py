@@ -28,7 +28,7 @@ def test_how_many_are_written(workers: int, apart: int):
     assert written_each(workers) == apart
 
 
-@pytest.mark.parametrize(("gpus", "apart"), [(0, 1), (1, 1), (2, 1), (8, 2), (16, 4)])
+@pytest.mark.parametrize(("gpus", "apart"), [(0, 1), (1, 1), (2, 1), (8, 3), (16, 4)])
 def test_many_gpus_stay_small_on_disk(gpus: int, apart: int):
     plain = (*columns.PROGRESS, *columns.RESOURCES)
     count = len((*plain, *columns.GPUS[: gpus * len(columns.gpu_columns(0))]))

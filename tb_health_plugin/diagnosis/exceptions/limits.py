@@ -162,6 +162,7 @@ def _room(raised: Raised) -> tuple[Evidence, ...]:
         found.append(Evidence(text=text, strong=False, at=raised.at))
     for column, what in (
         ("logdir_disk_free_bytes", "the log"),
+        ("save_disk_free_bytes", "the checkpoints"),
         ("temp_disk_free_bytes", "temporary files"),
     ):
         free = _last(raised, column)

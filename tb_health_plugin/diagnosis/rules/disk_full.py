@@ -52,7 +52,10 @@ _FULL = (
 _SYSTEMS = (
     ("logdir_disk_free_bytes", "log", "the log directory", FULL_BYTES, HAD_BYTES),
     ("logdir_disk_free_inodes", "log", "the log directory", FEW_INODES, 1_000.0),
+    ("save_disk_free_bytes", "save", "the checkpoints", FULL_BYTES, HAD_BYTES),
+    ("save_disk_free_inodes", "save", "the checkpoints", FEW_INODES, 1_000.0),
     ("temp_disk_free_bytes", "temp", "temporary files", FULL_BYTES, HAD_BYTES),
+    ("temp_disk_free_inodes", "temp", "temporary files", FEW_INODES, 1_000.0),
 )
 _EXPLAINS = (
     "code_error",
