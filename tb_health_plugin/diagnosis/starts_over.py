@@ -1,6 +1,7 @@
 """Epochs that all begin where the first began: what they learn does not stay."""
 
 import statistics
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tb_health_plugin.diagnosis.case import Training, finite
@@ -23,6 +24,11 @@ class StartsOver:
     last: float
 
 
+def _mean(values: Sequence[float]) -> float:
+    """Not `statistics.fmean`, which raises where the sum is infinite."""
+    return sum(values) / len(values)
+
+
 def starts_over(training: Training) -> StartsOver | None:
     """How each epoch goes; None if something of one stays for the next."""
     if "True" not in (training.setting("shuffle"), training.setting("data.shuffle")):
@@ -31,8 +37,8 @@ def starts_over(training: Training) -> StartsOver | None:
     profiles = [finite(epoch.loss_profile) for epoch in training.epochs]
     if len(profiles) < LEAST_EPOCHS or min(map(len, profiles)) < LEAST_PARTS:
         return None
-    firsts = [statistics.fmean(one[: len(one) // 3]) for one in profiles]
-    lasts = [statistics.fmean(one[-(len(one) // 3) :]) for one in profiles]
+    firsts = [_mean(one[: len(one) // 3]) for one in profiles]
+    lasts = [_mean(one[-(len(one) // 3) :]) for one in profiles]
     gains = [first - last for first, last in zip(firsts, lasts, strict=True)]
     if firsts[0] <= 0 or min(gains) < GAINED * firsts[0]:
         return None
