@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from demo.tensorboard_server import TensorBoardServer, tensorboard
+from demo.tensorboard_server import TensorBoardServer, tensorboard, wait_until
 
 PROGRAMS = Path(__file__).with_name("programs")
 # Far longer than anything takes, also on a busy machine.
@@ -68,6 +68,27 @@ class Page:
         """Requests that went anywhere but to `origin`."""
         inside = (f"{origin}/", "data:", "blob:")
         return [url for url in self.requests if not url.startswith(inside)]
+
+    def assert_quiet(self, origin: str) -> None:
+        """Nothing was complained of, and nobody but `origin` was asked."""
+        self.settle()
+        assert self.complaints == []
+        assert self.requests_beyond(origin) == []
+
+    def address_with(self, part: str) -> str:
+        """The address in the bar, as soon as it holds `part`."""
+
+        def found() -> str:
+            address = str(self._page.evaluate("() => location.href"))
+            return address if part in address else ""
+
+        return str(wait_until(found))
+
+    @property
+    def pixels_beyond(self) -> int:
+        """How far the tab sticks out of its frame."""
+        beyond = "root => root.scrollWidth - root.clientWidth"
+        return int(self.health.locator("html").evaluate(beyond))
 
     def _console(self, message: Any) -> None:
         if message.type == "error":

@@ -9,6 +9,7 @@ import pytest
 
 from demo.tensorboard_server import TensorBoardServer, wait_until
 from tb_health_plugin.events import facts
+from tests.end_to_end.ink import wait_for_ink
 from tests.end_to_end.light_tensorboard import tensorboard
 
 pytestmark = [pytest.mark.live, pytest.mark.browser]
@@ -16,21 +17,6 @@ pytestmark = [pytest.mark.live, pytest.mark.browser]
 STEPS, LEAK_FROM, BEGAN = 600, 400, 1_000.0
 GIB = float(1 << 30)
 COMPARISON = "p.health.view=compare&p.health.a=crashed"
-
-# Share of the canvas' columns in which a colour of the palette can be seen.
-COLUMNS_WITH_INK = """(canvas, name) => {
-  const hex = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  const ink = [1, 3, 5].map(at => parseInt(hex.slice(at, at + 2), 16));
-  const {width, height} = canvas;
-  const {data} = canvas.getContext("2d").getImageData(0, 0, width, height);
-  const seen = new Set();
-  for (let at = 0; at < data.length; at += 4) {
-    if (ink.every((part, i) => Math.abs(data[at + i] - part) < 24)) {
-      seen.add((at / 4) % width);
-    }
-  }
-  return seen.size / width;
-}"""
 
 
 @pytest.fixture
@@ -91,9 +77,7 @@ def test_from_a_crash_to_its_first_difference_in_two_clicks(
     ).wait_for()
     tab.get_by_text("Try this first").wait_for()
     tab.get_by_role("button", name="First difference: Host memory").wait_for()
-    page.settle()
-    assert page.complaints == []
-    assert page.requests_beyond(twins.url) == []
+    page.assert_quiet(twins.url)
 
 
 def test_both_runs_are_drawn_in_one_lane(
@@ -104,7 +88,7 @@ def test_both_runs_are_drawn_in_one_lane(
     canvas.wait_for()
 
     for ink in ("--a", "--b"):
-        wait_until(lambda ink=ink: canvas.evaluate(COLUMNS_WITH_INK, ink) > 0.2)
+        wait_for_ink(canvas, 0.2, ink)
 
 
 def test_a_link_keeps_the_runs_their_alignment_and_the_zoom(
@@ -116,12 +100,7 @@ def test_a_link_keeps_the_runs_their_alignment_and_the_zoom(
     tab.get_by_role("button", name="Same time since start").click()
     tab.get_by_role("heading", name="after the start. Then host memory").wait_for()
     tab.get_by_role("button", name="Zoom to the first difference").click()
-
-    def address() -> str:
-        return str(page.locator("body").evaluate("() => location.href"))
-
-    wait_until(lambda: "p.health.from=" in address())
-    again = open_page(address())
+    again = open_page(page.address_with("p.health.from="))
     pressed = again.health.locator("[aria-pressed=true]")
     pressed.get_by_text("Same time since start").wait_for()
     again.health.get_by_role("button", name="Show everything").wait_for()
@@ -134,5 +113,4 @@ def test_nothing_sticks_out_on_a_phone(
     page.locator("body").page.set_viewport_size({"width": 390, "height": 800})
     page.health.locator("[data-lane=host_memory] canvas").wait_for()
 
-    beyond = "root => root.scrollWidth - root.clientWidth"
-    assert page.health.locator("html").evaluate(beyond) == 0
+    assert page.pixels_beyond == 0

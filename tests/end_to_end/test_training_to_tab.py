@@ -6,24 +6,9 @@ from typing import Any
 import pytest
 
 from demo.tensorboard_server import TensorBoardServer, wait_until
+from tests.end_to_end.ink import wait_for_ink
 
 pytestmark = pytest.mark.live
-
-# Columns of the lane's canvas in which its line can be seen.
-COLUMNS_WITH_INK = """canvas => {
-  const style = getComputedStyle(document.documentElement);
-  const hex = style.getPropertyValue("--line").trim();
-  const ink = [1, 3, 5].map(at => parseInt(hex.slice(at, at + 2), 16));
-  const {width, height} = canvas;
-  const {data} = canvas.getContext("2d").getImageData(0, 0, width, height);
-  const seen = new Set();
-  for (let at = 0; at < data.length; at += 4) {
-    if (ink.every((part, i) => Math.abs(data[at + i] - part) < 16)) {
-      seen.add((at / 4) % width);
-    }
-  }
-  return seen.size / width;
-}"""
 
 
 def row_of(server: TensorBoardServer, run: str) -> dict[str, Any]:
@@ -100,7 +85,7 @@ def test_the_lane_draws_the_memory_that_was_recorded(
     last = f"last {measured[-1] / 2**20:,.0f} MiB"
     lane.get_by_role("img", name=last).wait_for()
     canvas = lane.locator("canvas")
-    wait_until(lambda: canvas.evaluate(COLUMNS_WITH_INK) > 0.5)
+    wait_for_ink(canvas, 0.5)
 
 
 @pytest.mark.browser
@@ -109,8 +94,5 @@ def test_the_tab_complains_of_nothing_and_talks_to_tensorboard_only(
 ) -> None:
     page = open_page(f"{server.url}/#health&p.health.view=run&p.health.run=finished")
     page.health.locator("[data-lane=host_memory] canvas").wait_for()
-    page.settle()
-
+    page.assert_quiet(server.url)
     assert any("/data/plugin/health/lane" in url for url in page.requests)
-    assert page.complaints == []
-    assert page.requests_beyond(server.url) == []
