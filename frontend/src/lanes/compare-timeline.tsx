@@ -1,41 +1,31 @@
 // "Side by side": all lanes of all runs on one axis, with the first difference marked.
 import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import type {
-  AlignedClock,
-  ComparedSignal,
-  Comparison,
-  Maybe,
-  RunRow,
-} from "../api-types";
+import type { ComparedSignal, Comparison, Maybe } from "../api-types";
 import { type Sheet, type SheetLane, useSheet } from "../export/sheet";
 import { quantity } from "../format";
 import { letterOf } from "../parts/badge";
-import { isLive, shapeOf, toneOf } from "../run-tone";
+import { Switch } from "../parts/switch";
+import { toneOf } from "../run-tone";
 import { adjust, nav } from "../state";
 import { ALIGNS, type Align } from "../url-state";
-import {
-  ALIGN_TITLES,
-  COMPARE_TIMELINE_LABEL,
-  FIRST_DIFFERENCE,
-  MAIN_DIFFERENCE,
-} from "../words";
+import { ALIGN_TITLES, COMPARE_TIMELINE_LABEL } from "../words";
 import {
   alignedPlace,
   alignedRange,
   alignedTick,
   alignedTicks,
   alignedTrack,
-  endPlace,
   joinTracks,
   laneOf,
   laneRange,
 } from "./align";
 import { CompareLane, type LaneSide, seenAt } from "./compare-lane";
+import { firstDifference, isFirst, marksOf } from "./compare-marks";
 import { type Group, type GroupLane, lanesOfRun } from "./compared-group";
 import { AXIS_WIDTH, RIGHT_MARGIN } from "./lane-plot";
 import type { LaneStore } from "./lane-store";
-import { type PlacedMark, placePins, type TimelineMark } from "./marks";
+import { type PlacedMark, placePins } from "./marks";
 import { CursorLine } from "./overlay";
 import { around, needsLog, type Range, toPixels, withinFull } from "./scale";
 import { useShownTable } from "./shown-table";
@@ -45,6 +35,7 @@ import { timelineKey } from "./timeline-keys";
 import { summaryOf, type Track } from "./track";
 import { useWheel } from "./use-wheel";
 import { useWidth } from "./use-width";
+import { ZoomOut } from "./zoom-out";
 
 interface Props {
   /** The pair that is told in words; its marks are drawn. */
@@ -64,15 +55,6 @@ export function zoomToDifference(
   if (!comparison.clocks || !signal?.begins) return;
   const full = alignedRange(comparison.align, comparison.clocks.a);
   adjust({ range: around(signal.begins.x, AROUND_SHARE, full) });
-}
-
-export function firstDifference(comparison: Comparison): Maybe<ComparedSignal> {
-  return comparison.signals.find((one) => one.id === comparison.first) ?? null;
-}
-
-/** What the verdict on A rests on may differ later than something else. */
-function isFirst({ first, signals }: Comparison): boolean {
-  return signals[0]?.id === first;
 }
 
 function tagOf(comparison: Comparison): string {
@@ -96,8 +78,21 @@ export function CompareTimeline({ comparison, group, stores }: Props) {
     <section class="card timeline" aria-labelledby="side-by-side">
       <header>
         <h2 id="side-by-side">Side by side</h2>
-        <AlignSwitch align={align} onSwitch={switchAlign} />
-        <DrawSwitch difference={difference} />
+        <Switch
+          legend="Match the runs by"
+          class="align"
+          items={ALIGNS}
+          chosen={align}
+          title={(item) => ALIGN_TITLES[item]}
+          onSwitch={switchAlign}
+        />
+        <Switch
+          legend="Draw"
+          items={[false, true]}
+          chosen={difference}
+          title={(item) => (item ? "Difference from A" : "Overlay")}
+          onSwitch={(item) => adjust({ difference: item })}
+        />
         <span class="space" />
         {!zoom && first?.begins && (
           <button
@@ -111,13 +106,7 @@ export function CompareTimeline({ comparison, group, stores }: Props) {
           </button>
         )}
         {table.button}
-        {zoom ? (
-          <button type="button" class="button" onClick={() => adjust({ range: null })}>
-            Show everything
-          </button>
-        ) : (
-          <span class="faint hint">Drag to zoom</span>
-        )}
+        <ZoomOut zoomed={zoom !== null} />
       </header>
       <Lanes
         comparison={comparison}
@@ -129,42 +118,6 @@ export function CompareTimeline({ comparison, group, stores }: Props) {
       />
       {table.table}
     </section>
-  );
-}
-
-function DrawSwitch({ difference }: { difference: boolean }) {
-  return (
-    <fieldset class="switch">
-      <legend class="unseen">Draw</legend>
-      {[false, true].map((item) => (
-        <button
-          key={String(item)}
-          type="button"
-          aria-pressed={item === difference}
-          onClick={() => adjust({ difference: item })}
-        >
-          {item ? "Difference from A" : "Overlay"}
-        </button>
-      ))}
-    </fieldset>
-  );
-}
-
-function AlignSwitch(props: { align: Align; onSwitch(align: Align): void }) {
-  return (
-    <fieldset class="switch align">
-      <legend class="unseen">Match the runs by</legend>
-      {ALIGNS.map((item) => (
-        <button
-          key={item}
-          type="button"
-          aria-pressed={item === props.align}
-          onClick={() => props.onSwitch(item)}
-        >
-          {ALIGN_TITLES[item]}
-        </button>
-      ))}
-    </fieldset>
   );
 }
 
@@ -340,46 +293,6 @@ const AXIS_WORDS: Record<Align, string> = {
 
 /** Ticks of a saved picture are as far apart as on a wide screen. */
 const SHEET_WIDTH = 1000;
-
-const DIFFERENCE_ID = "difference";
-
-function marksOf(
-  comparison: Comparison,
-  ofA: AlignedClock | undefined,
-): { mark: TimelineMark; x: Maybe<number> }[] {
-  const first = firstDifference(comparison);
-  const marks: { mark: TimelineMark; x: Maybe<number> }[] = [];
-  if (first?.begins) {
-    marks.push({
-      x: first.begins.x,
-      mark: {
-        id: DIFFERENCE_ID,
-        at: first.begins,
-        shape: "none",
-        kind: "difference",
-        label: isFirst(comparison) ? FIRST_DIFFERENCE : MAIN_DIFFERENCE,
-        title: `${first.title} ${first.what}`,
-      },
-    });
-  }
-  const { align, a } = comparison;
-  if (!isLive(a.state) && ofA) {
-    marks.push({ x: endPlace(align, ofA), mark: stopMark(a) });
-  }
-  return marks;
-}
-
-function stopMark(run: RunRow): TimelineMark {
-  const finished = run.state === "finished";
-  return {
-    id: "stop",
-    at: { step: run.step, wall_time: run.ended_at },
-    shape: finished ? "ended" : shapeOf(run.state, run.severity),
-    kind: "stop",
-    label: finished ? "A finished" : "A stopped",
-    title: run.headline,
-  };
-}
 
 function Overlay(props: {
   marks: readonly PlacedMark[];

@@ -10,6 +10,7 @@ import type {
   WorkerRow,
 } from "../api-types";
 import { createFeed } from "../feed";
+import { Switch } from "../parts/switch";
 import {
   WORKER_MAP_TITLE,
   WORKER_PARTS,
@@ -40,26 +41,20 @@ function ShownMap({ story }: { story: Story }) {
   // A story that is the same object is one in which nothing has changed.
   useEffect(() => void feed.refresh(), [feed, story]);
   const cells = feed.data.value;
-  // A saved report has no map: nobody is there to ask.
+  // A report may be older than the map.
   if (!cells && feed.error.value) return null;
   return (
     <section class="card workers" aria-labelledby="worker-map">
       <header>
         <h2 id="worker-map">{WORKER_MAP_TITLE}</h2>
         <span class="space" />
-        <fieldset class="switch">
-          <legend class="unseen">What the map shows</legend>
-          {QUANTITIES.map((item) => (
-            <button
-              key={item}
-              type="button"
-              aria-pressed={item === quantity}
-              onClick={() => choose(item)}
-            >
-              {WORKER_QUANTITIES[item]}
-            </button>
-          ))}
-        </fieldset>
+        <Switch
+          legend="What the map shows"
+          items={QUANTITIES}
+          chosen={quantity}
+          title={(item) => WORKER_QUANTITIES[item]}
+          onSwitch={(item) => choose(item)}
+        />
       </header>
       {cells && <HeatMap cells={cells} title={WORKER_QUANTITIES[quantity]} />}
     </section>
