@@ -14,10 +14,12 @@ from bench import many_runs
 from bench.measuring import Result
 from demo.browser import browser
 from demo.tensorboard_server import TensorBoardServer, tensorboard, wait_until
+from tests.end_to_end.light_tensorboard import tensorboard as light_tensorboard
 
 # TensorBoard would keep only 1,000 points of each series.
 FLAGS = ("--samples_per_plugin=scalars=0", "--reload_interval=5")
 FRAME_SECONDS = 3.0
+RUNS = "/data/plugin/health/runs"
 OPEN_BIG = f"#health&p.health.view=run&p.health.run={many_runs.BIG_RUN}"
 # Counts frames while the page zooms in and out and moves along, as keys would do it.
 FRAMES = """async (lanes, seconds) => {
@@ -51,8 +53,11 @@ def _measured(logs: Path, chromium: Any, rounds: int) -> dict[str, float]:
     numbers: dict[str, float] = {}
     with tensorboard(arguments) as server:
         # Cold: asked for at the moment it answers at all.
+        began = time.perf_counter()
         numbers["list, cold server (s)"] = _seconds(chromium, server, _all_rows)
-        wait_until(lambda: _complete(server), seconds=300)
+        _wait_for(server, many_runs.RUNS)
+        judged = time.perf_counter() - began
+        numbers["every run judged, cold server (s)"] = judged
         numbers["list, warm server (s)"] = _best(
             rounds, lambda: _seconds(chromium, server, _all_rows)
         )
@@ -60,11 +65,31 @@ def _measured(logs: Path, chromium: Any, rounds: int) -> dict[str, float]:
             rounds, lambda: _opening(chromium, server)
         )
         numbers["frames a second while zooming and moving"] = _frames(chromium, server)
-        numbers["memory of the server (MiB)"] = _memory(server) / 2**20
+        numbers["memory of the server (MiB)"] = _memory(server)
         numbers["TensorBoard's Time Series, same runs, first chart (s)"] = _best(
-            rounds, lambda: _time_series(chromium, server)
+            rounds, lambda: _time_series(chromium, server, "")
         )
+        numbers["TensorBoard's Time Series, the day-long run (s)"] = _best(
+            rounds,
+            lambda: _time_series(chromium, server, f"?runFilter={many_runs.BIG_RUN}"),
+        )
+    numbers |= _memories(logs)
     return numbers
+
+
+def _memories(logs: Path) -> dict[str, float]:
+    """Where TensorFlow is installed, TensorBoard imports it: that is most of it."""
+    found = {}
+    with tempfile.TemporaryDirectory() as empty:
+        for what, start, folder, runs in (
+            ("without a run", tensorboard, empty, 0),
+            ("without TensorFlow, without a run", light_tensorboard, empty, 0),
+            ("without TensorFlow", light_tensorboard, str(logs), many_runs.RUNS),
+        ):
+            with start(["--logdir", folder, *FLAGS]) as server:
+                _wait_for(server, runs)
+                found[f"memory of the server {what} (MiB)"] = _memory(server)
+    return found
 
 
 def _best(rounds: int, measure: Callable[[], float]) -> float:
@@ -72,9 +97,14 @@ def _best(rounds: int, measure: Callable[[], float]) -> float:
     return min(measure() for _ in range(rounds))
 
 
-def _complete(server: TensorBoardServer) -> bool:
-    answer = server.json("/data/plugin/health/runs")
-    return bool(answer["reading"]["complete"] and len(answer["runs"]) == many_runs.RUNS)
+def _wait_for(server: TensorBoardServer, runs: int) -> None:
+    """Until so many runs are read and judged."""
+
+    def is_complete() -> bool:
+        answer = server.json(RUNS)
+        return bool(answer["reading"]["complete"] and len(answer["runs"]) == runs)
+
+    wait_until(is_complete, seconds=300)
 
 
 @contextlib.contextmanager
@@ -134,12 +164,13 @@ def _frames(chromium: Any, server: TensorBoardServer) -> float:
 def _memory(server: TensorBoardServer) -> float:
     status = Path(f"/proc/{server.process.pid}/status").read_text()
     resident = next(line for line in status.splitlines() if line.startswith("VmRSS"))
-    return float(resident.split()[1]) * 1024
+    return float(resident.split()[1]) / 1024
 
 
-def _time_series(chromium: Any, server: TensorBoardServer) -> float:
+def _time_series(chromium: Any, server: TensorBoardServer, query: str) -> float:
+    """From the moment its page is there until its first chart has a line."""
     with _page(chromium) as page:
-        page.goto(f"{server.url}/#timeseries")
+        page.goto(f"{server.url}/{query}#timeseries")
         began = time.perf_counter()
         page.locator("scalar-card canvas, scalar-card svg").first.wait_for()
         return time.perf_counter() - began

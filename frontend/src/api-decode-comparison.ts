@@ -1,5 +1,5 @@
 // Turns the answer of /compare into its type, as forgiving as api-decode.ts.
-import { laneLimit, runRow, UNITS } from "./api-decode";
+import { laneLimit, runRow, unit } from "./api-decode";
 import type {
   AlignedClock,
   ComparedLane,
@@ -10,7 +10,17 @@ import type {
   DifferenceKind,
   Maybe,
 } from "./api-types";
-import { fields, isFields, list, number, oneOf, text, words } from "./json-fields";
+import {
+  isTrue,
+  listOf,
+  maybe,
+  number,
+  numberOr,
+  oneOfOr,
+  shaped,
+  text,
+  words,
+} from "./json-fields";
 import { ALIGNS } from "./url-state";
 
 const KINDS: readonly DifferenceKind[] = [
@@ -22,86 +32,67 @@ const KINDS: readonly DifferenceKind[] = [
   "missing",
 ];
 
+const anyPlace = maybe(
+  shaped<ComparedPlace>({ x: numberOr(Number.NaN), step: number, wall_time: number }),
+);
+
+/** A place that is nowhere on the axis is none. */
 function place(value: unknown): Maybe<ComparedPlace> {
-  if (!isFields(value)) return null;
-  const x = number(value.x);
-  if (x === null || !Number.isFinite(x)) return null;
-  return { x, step: number(value.step), wall_time: number(value.wall_time) };
+  const given = anyPlace(value);
+  return given && Number.isFinite(given.x) ? given : null;
 }
 
-function signal(value: unknown): ComparedSignal {
-  const given = fields(value);
-  return {
-    id: words(given.id),
-    title: words(given.title),
-    unit: oneOf(UNITS, given.unit) ?? "number",
-    lane: words(given.lane),
-    column: words(given.column),
-    kind: oneOf(KINDS, given.kind) ?? "missing",
-    what: words(given.what),
-    a: words(given.a),
-    b: words(given.b),
-    from: words(given.from),
-    a_value: number(given.a_value),
-    b_value: number(given.b_value),
-    strength: number(given.strength) ?? 0,
-    from_start: given.from_start === true,
-    begins: place(given.begins),
-    ends: place(given.ends),
-  };
-}
+const setting = shaped<ComparedSetting>({ name: words, a: text, b: text });
 
-function setting(value: unknown): ComparedSetting {
-  const given = fields(value);
-  return { name: words(given.name), a: text(given.a), b: text(given.b) };
-}
+const clock = shaped<AlignedClock>({
+  started_at: numberOr(0),
+  ended_at: numberOr(0),
+  last_step: numberOr(0),
+  epoch_steps: listOf(numberOr(0)),
+  epochs: listOf(numberOr(0)),
+});
 
-function lane(value: unknown): ComparedLane {
-  const given = fields(value);
-  return {
-    id: words(given.id),
-    title: words(given.title),
-    unit: oneOf(UNITS, given.unit) ?? "number",
-    lane: words(given.lane),
-    column: words(given.column),
-    in_a: given.in_a === true,
-    in_b: given.in_b === true,
-    limits: list(given.limits, laneLimit),
-  };
-}
+/** What lanes and signals have in common. */
+const named = { id: words, title: words, unit, lane: words, column: words };
 
-function clock(value: unknown): AlignedClock {
-  const given = fields(value);
-  return {
-    started_at: number(given.started_at) ?? 0,
-    ended_at: number(given.ended_at) ?? 0,
-    last_step: number(given.last_step) ?? 0,
-    epoch_steps: list(given.epoch_steps, (item) => number(item) ?? 0),
-    epochs: list(given.epochs, (item) => number(item) ?? 0),
-  };
-}
-
-export function decodeComparison(value: unknown): Comparison {
-  const given = fields(value);
-  const tip = given.try_first;
-  const clocks = given.clocks;
-  return {
-    a: runRow(given.a),
-    b: isFields(given.b) ? runRow(given.b) : null,
-    picked: text(given.picked),
-    align: oneOf(ALIGNS, given.align) ?? "step",
-    headline: words(given.headline),
-    summary: words(given.summary),
-    note: text(given.note),
-    rule: words(given.rule),
-    first: text(given.first),
-    signals: list(given.signals, signal),
-    settings: list(given.settings, setting),
-    same_settings: list(given.same_settings, setting),
-    try_first: isFields(tip)
-      ? { setting: words(tip.setting), why: words(tip.why) }
-      : null,
-    lanes: list(given.lanes, lane),
-    clocks: isFields(clocks) ? { a: clock(clocks.a), b: clock(clocks.b) } : null,
-  };
-}
+export const decodeComparison = shaped<Comparison>({
+  a: runRow,
+  b: maybe(runRow),
+  picked: text,
+  align: oneOfOr(ALIGNS, "step"),
+  headline: words,
+  summary: words,
+  note: text,
+  rule: words,
+  first: text,
+  signals: listOf(
+    shaped<ComparedSignal>({
+      ...named,
+      kind: oneOfOr(KINDS, "missing"),
+      what: words,
+      a: words,
+      b: words,
+      from: words,
+      a_value: number,
+      b_value: number,
+      strength: numberOr(0),
+      from_start: isTrue,
+      begins: place,
+      ends: place,
+    }),
+  ),
+  settings: listOf(setting),
+  same_settings: listOf(setting),
+  try_first: maybe(
+    shaped<{ setting: string; why: string }>({ setting: words, why: words }),
+  ),
+  lanes: listOf(
+    shaped<ComparedLane>({
+      ...named,
+      in_a: isTrue,
+      in_b: isTrue,
+      limits: listOf(laneLimit),
+    }),
+  ),
+  clocks: maybe(shaped<{ a: AlignedClock; b: AlignedClock }>({ a: clock, b: clock })),
+});

@@ -37,6 +37,8 @@ export interface Mark {
 export interface RunRow {
   name: string;
   monitored: boolean;
+  /** False while no rule was asked yet: it is then only known how the run ended. */
+  judged: boolean;
   state: Maybe<RunState>;
   chip: string;
   severity: Maybe<Severity>;
@@ -68,6 +70,7 @@ export interface Reading {
   complete: boolean;
   runs_found: number;
   runs_read: number;
+  runs_judged: number;
   problems: ReadingProblem[];
 }
 
@@ -411,7 +414,14 @@ export interface TrainingInside {
   time: TimePart[];
 }
 
+export interface RawEvent {
+  kind: string;
+  step: number;
+  wall_time: number;
+  text: string;
+}
+
 export interface RawEvents {
   total: number;
-  events: { kind: string; step: number; wall_time: number; text: string }[];
+  events: RawEvent[];
 }

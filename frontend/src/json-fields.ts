@@ -47,3 +47,45 @@ export function record<T>(
 export function oneOf<T>(known: readonly T[], value: unknown): T | undefined {
   return known.find((candidate) => candidate === value);
 }
+
+/** Reads an object field by field; what is missing becomes what its reader makes of it. */
+export function shaped<T>(
+  readers: {
+    [K in keyof T]: (value: unknown) => T[K];
+  },
+): (value: unknown) => T {
+  const names = Object.keys(readers) as (keyof T & string)[];
+  return (value) => {
+    const given = fields(value);
+    const read = names.map((name) => [name, readers[name](given[name])]);
+    // Every name of T has a reader, or this would not compile.
+    return Object.fromEntries(read) as T;
+  };
+}
+
+export function maybe<T>(item: (value: unknown) => T): (value: unknown) => Maybe<T> {
+  return (value) => (isFields(value) ? item(value) : null);
+}
+
+export function listOf<T>(item: (value: unknown) => T): (value: unknown) => T[] {
+  return (value) => list(value, item);
+}
+
+export function recordOf<T>(
+  item: (value: unknown) => T,
+): (value: unknown) => Record<string, T> {
+  return (value) => record(value, item);
+}
+
+/** A word out of a few; the mildest one where we do not know it. */
+export function oneOfOr<T>(known: readonly T[], mildest: T): (value: unknown) => T {
+  return (value) => oneOf(known, value) ?? mildest;
+}
+
+export function numberOr(otherwise: number): (value: unknown) => number {
+  return (value) => number(value) ?? otherwise;
+}
+
+export function isTrue(value: unknown): boolean {
+  return value === true;
+}

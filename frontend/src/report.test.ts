@@ -15,7 +15,7 @@ const REPORT = page(
   JSON.stringify({
     made_at: 5,
     runs: ["a b"],
-    answers: { "lane\na b\nloss\n\n\n": { lane: "loss" } },
+    answers: { "lane\na b\nloss\n\n\n\n": { lane: "loss" } },
   }),
 );
 

@@ -11,7 +11,7 @@ export interface Report {
 
 const ELEMENT_ID = "training-health-report";
 /** The parameters that tell two answers of a route apart, as the server joins them. */
-const KEY_PARAMETERS = ["run", "lane", "a", "b", "align"];
+const KEY_PARAMETERS = ["run", "lane", "a", "b", "align", "quantity"];
 
 export function readReport(page: Document): Report | null {
   const text = page.getElementById(ELEMENT_ID)?.textContent;

@@ -1,11 +1,11 @@
 // Which runs the list shows, and in which order.
 import type { Maybe, RunRow } from "./api-types";
-import { isLive, type Shape, shapeOf } from "./run-tone";
+import { isLive, type Shape, shapeOfRun } from "./run-tone";
 import { FILTERS, type Filter, type Nav, type Sort, type SortKey } from "./url-state";
 
 /** A run with warnings that still runs counts as both. */
 export function belongsTo(run: RunRow, filter: Filter): boolean {
-  const shape = shapeOf(run.state, run.severity);
+  const shape = shapeOfRun(run);
   switch (filter) {
     case "all":
       return true;
@@ -71,7 +71,7 @@ const WORST_FIRST: readonly Shape[] = [
 function sortValue(run: RunRow, key: SortKey): Maybe<number> | string {
   switch (key) {
     case "health":
-      return WORST_FIRST.indexOf(shapeOf(run.state, run.severity));
+      return WORST_FIRST.indexOf(shapeOfRun(run));
     case "run":
       return run.name;
     case "steps":

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { shapeOf, toneOf } from "./run-tone";
+import { shapeOf, shapeOfRun, toneOf } from "./run-tone";
 
 test.each([
   [null, null, "none", "muted"],
@@ -16,4 +16,13 @@ test.each([
 ] as const)("%s, %s looks %s in %s", (state, severity, shape, tone) => {
   expect(shapeOf(state, severity)).toBe(shape);
   expect(toneOf(shapeOf(state, severity))).toBe(tone);
+});
+
+test.each([
+  ["finished", "info", "none"],
+  ["ended_early", "info", "none"],
+  ["failed", "critical", "failed"],
+  ["running", "info", "running"],
+] as const)("%s, %s that is not judged yet looks %s", (state, severity, shape) => {
+  expect(shapeOfRun({ state, severity, judged: false })).toBe(shape);
 });

@@ -1,5 +1,5 @@
 // Which look a run has: shape and colour follow how bad it is, then what it is doing.
-import type { Maybe, RunState, Severity } from "./api-types";
+import type { Maybe, RunRow, RunState, Severity } from "./api-types";
 
 /** One per shape; the colour families are fatal, warn, ok, run and muted. */
 export type Shape =
@@ -10,6 +10,8 @@ export type Shape =
   | "running"
   | "ended"
   | "none";
+
+export type Health = Pick<RunRow, "state" | "severity" | "judged">;
 
 export type Tone = "fatal" | "warn" | "ok" | "run" | "muted";
 
@@ -35,6 +37,12 @@ export function shapeOf(state: Maybe<RunState>, severity: Maybe<Severity>): Shap
   if (severity === "warning") return "warning";
   if (state === "running") return "running";
   return state === "finished" ? "healthy" : "ended";
+}
+
+/** A run that no rule was asked about yet must not look as if it were well. */
+export function shapeOfRun({ state, severity, judged }: Health): Shape {
+  const shape = shapeOf(state, severity);
+  return !judged && (shape === "healthy" || shape === "ended") ? "none" : shape;
 }
 
 export function shapeOfSeverity(severity: Severity): Shape {

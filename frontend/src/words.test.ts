@@ -54,9 +54,29 @@ describe("a sign of life", () => {
 });
 
 test("reading progress counts runs", () => {
-  const reading = { complete: false, runs_found: 1000, runs_read: 320, problems: [] };
+  const reading = {
+    complete: false,
+    runs_found: 1000,
+    runs_read: 320,
+    runs_judged: 0,
+    problems: [],
+  };
 
-  expect(words.readingSentence(reading)).toBe("Reading event files: 320 of 1,000 runs");
+  expect(words.readingSentence(reading, 5)).toBe(
+    "Reading event files: 320 of 1,000 runs",
+  );
+  const read = { ...reading, runs_read: 1000, runs_judged: 40 };
+  expect(words.readingSentence(read, 990)).toBe("Looking for causes: 40 of 990 runs");
+});
+
+test.each([
+  [1.4, "1 new second"],
+  [48, "48 new seconds"],
+  [61, "1 new minute"],
+  [190, "3 new minutes"],
+  [7300, "2 new hours"],
+])("%d s that came while zoomed are said", (seconds, said) => {
+  expect(words.newTime(seconds)).toBe(said);
 });
 
 test("one of a thing is not called many", () => {

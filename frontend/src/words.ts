@@ -116,11 +116,14 @@ export function calmSentence(run: RunRow): string {
   }
 }
 
-export function readingSentence(reading: Reading): string {
-  return `Reading event files: ${integer(reading.runs_read)} of ${counted(
-    reading.runs_found,
-    "run",
-  )}`;
+/** A run whose end is known, and nothing else yet. */
+export const BEING_JUDGED = "Being judged";
+
+export function readingSentence(reading: Reading, rows: number): string {
+  const { runs_read: read, runs_found: found, runs_judged: judged } = reading;
+  return read < found
+    ? `Reading event files: ${integer(read)} of ${counted(found, "run")}`
+    : `Looking for causes: ${integer(judged)} of ${counted(rows, "run")}`;
 }
 
 export const NOT_SAVED = "This is not part of the saved report.";
@@ -359,6 +362,22 @@ export function allSettings(count: number): string {
 
 export const TIMELINE_LABEL =
   "Timeline. Arrow keys move the cursor, n and p jump between incidents, plus and minus zoom, 0 shows everything.";
+
+/** What came since the view was zoomed: "3 new minutes". */
+export function newTime(seconds: number): string {
+  if (seconds < 60) return counted(Math.round(seconds), "new second");
+  if (seconds < 3600) return counted(Math.round(seconds / 60), "new minute");
+  return counted(Math.round(seconds / 3600), "new hour");
+}
+
+/** Of a view that is zoomed to an earlier part. */
+export const LAST_IN_SIGHT = "last in sight";
+
+/** When a value was measured that stands beside a lane without a cursor. */
+export function lastWords(live: boolean, isOld: boolean): string {
+  if (isOld) return "last known";
+  return live ? "now" : "at the end";
+}
 
 export function gapWords(seconds: number): string {
   return `no samples for ${duration(seconds)}`;

@@ -20,7 +20,6 @@ from tb_health_plugin.reading.scalars import (
     plain_runs,
     read_scalars,
 )
-from tb_health_plugin.server.answers import run_row
 from tb_health_plugin.server.view import ToldRun, View
 
 # Reading event files takes long; of more runs than this only the names are listed.
@@ -55,7 +54,7 @@ def _call(options: argparse.Namespace) -> int:
         view.tell_all()
     told = view.runs()
     if options.json:
-        print_json([run_row(one) for one in told])
+        print_json([one.row for one in told])
     else:
         # A line is a run, for grep and for the eye: it is never broken.
         show(told, console(widest=None))
@@ -76,7 +75,7 @@ def _scalars(library: Library, tick: Tick) -> dict[str, Scalars]:
 def show(told: Sequence[ToldRun], printed: Console) -> None:
     """Prints a line for each run."""
     for one in told:
-        story, row = one.story, run_row(one)
+        story, row = one.story, one.row
         line = Text(f"{one.run.name}: ")
         if story is not None:
             line.append(story.headline, STYLES[story.severity])

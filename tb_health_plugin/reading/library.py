@@ -81,11 +81,18 @@ class Library:
         with self._lock:
             return self._runs.get(self._joined.get(name, name))
 
-    def refresh(self, tick: Tick = lambda done, of: None) -> None:
-        """Looks for new runs and new data. Rows appear as they are read.
+    def refresh(
+        self,
+        tick: Tick = lambda done, of: None,
+        *,
+        shown: Callable[[], object] = lambda: None,
+    ) -> None:
+        """Looks for new runs and new data.
 
         Args:
             tick: Called with how many runs were read, and of how many.
+            shown: Called now and then while the runs are read for the first time: there
+                are more of them.
         """
         for root in self.roots:
             root.refresh()
@@ -98,6 +105,7 @@ class Library:
             tick(self.read, self.found)
             if changed and not self.complete and self._shown_long_ago():
                 self._publish()
+                shown()
         for name in set(self._followed) - names:
             del self._followed[name]
             self._made.pop(name, None)

@@ -1,9 +1,6 @@
 """From the view to the JSON of `http_api.md`: typed functions without HTTP."""
 
-import math
 import os
-
-import numpy as np
 
 from tb_health_plugin.diagnosis.as_json import (
     VerdictPayload,
@@ -15,20 +12,16 @@ from tb_health_plugin.diagnosis.as_json import (
 )
 from tb_health_plugin.diagnosis.verdict import Story
 from tb_health_plugin.events import facts
-from tb_health_plugin.events.columns import MOST_GPUS
 from tb_health_plugin.reading.downsample import downsample
 from tb_health_plugin.reading.run_history import Attempt, RunHistory
-from tb_health_plugin.reading.table import Table, measured
 from tb_health_plugin.server import payloads
 from tb_health_plugin.server.errors import NotFound, RequestError
 from tb_health_plugin.server.incidents import incidents
-from tb_health_plugin.server.lanes import drawn_lanes, memory_limit
+from tb_health_plugin.server.lanes import drawn_lanes
 from tb_health_plugin.server.phases import phases
 from tb_health_plugin.server.view import Partial, ToldRun, View
 
 MOST_BUCKETS = 2_000
-# Ends what is said of a run that was logged without our hook.
-PARTIAL = " (partial: from its scalars alone)"
 # More than a screen has columns for; of more epochs every n-th is told.
 MOST_EPOCHS = 1_000
 
@@ -36,6 +29,7 @@ MOST_EPOCHS = 1_000
 def run_list(view: View) -> payloads.RunList:
     """`GET /runs`."""
     told = view.runs()
+    judged = sum(one.judged for one in told)
     library = view.library
     problems: list[payloads.ProblemPayload] = [
         {
@@ -61,72 +55,14 @@ def run_list(view: View) -> payloads.RunList:
             for root in library.roots
         ],
         "reading": {
-            "complete": library.complete,
+            "complete": library.complete and judged == len(told),
             "runs_found": library.found,
             "runs_read": library.read,
+            "runs_judged": judged,
             "problems": problems,
         },
-        "runs": [run_row(one) for one in told],
+        "runs": [one.row for one in told],
     }
-
-
-def run_row(told: ToldRun) -> payloads.RunRow:
-    """One row of the run list."""
-    story = told.story
-    attempt = told.run.history.latest
-    row: payloads.RunRow = {
-        "name": told.run.name,
-        "monitored": story is not None,
-        "state": None,
-        "chip": "Not monitored",
-        "severity": None,
-        "headline": "No health data was recorded for this run",
-        "started_at": None,
-        "last_seen_at": None,
-        "ended_at": None,
-        "ran_for_seconds": None,
-        "step": None,
-        "planned_steps": None,
-        "epoch": None,
-        "planned_epochs": None,
-        "peak_memory_bytes": None,
-        "memory_limit_bytes": None,
-        "data_wait_fraction": None,
-        "gpu_busy_fraction": None,
-        "marks": [],
-        "attempts": len(told.run.history.starts),
-        "tensorboard_runs": list(told.run.tensorboard_runs),
-    }
-    if story is None or attempt is None:
-        if told.partial is not None:
-            _add_partial(row, told.partial.story)
-        return row
-    row["state"] = story.state
-    row["chip"] = story.chip
-    row["severity"] = story.severity
-    row["headline"] = story.headline
-    _add_progress(row, attempt, live=story.state in ("running", "stuck"))
-    row["marks"] = _marks(story, row["step"])
-    return row
-
-
-def _add_partial(row: payloads.RunRow, partial: Story) -> None:
-    """A run that is not monitored is told as far as its scalars go."""
-    row["headline"] = partial.headline
-    if partial.severity != "info":
-        row["headline"] += PARTIAL
-    if partial.verdict is not None:
-        row["step"] = partial.verdict.stopped_at.step
-        row["last_seen_at"] = partial.verdict.stopped_at.wall_time
-
-
-def _marks(story: Story, last_step: int | None) -> list[payloads.Mark]:
-    """Where it went wrong, and where it ended for that."""
-    if story.severity == "info":
-        return []
-    cause = story.verdict.cause_at.step if story.verdict else None
-    steps = dict.fromkeys(step for step in (cause, last_step) if step is not None)
-    return [{"step": step, "severity": story.severity} for step in steps]
 
 
 def run_story(view: View, name: str) -> payloads.RunStory:
@@ -139,7 +75,7 @@ def run_story(view: View, name: str) -> payloads.RunStory:
     attempt = told.run.history.latest
     story = told.story
     answer: payloads.RunStory = {
-        "run": run_row(told),
+        "run": told.row,
         "verdict": None,
         "findings": [],
         "not_measured": [],
@@ -181,7 +117,8 @@ def _add_partial_story(answer: payloads.RunStory, partial: Partial) -> None:
     answer["findings"] = _others(story)
     answer["not_measured"] = not_measured(attempt, story)
     answer["epochs"] = _epochs(attempt)
-    answer["lanes"] = _lanes(partial.history)
+    # Steps of scalars may be epochs, so there is no throughput to tell.
+    answer["lanes"] = [one for one in _lanes(partial.history) if one["id"] == "loss"]
 
 
 def _others(story: Story) -> list[VerdictPayload]:
@@ -246,81 +183,6 @@ def find_run(view: View, name: str) -> ToldRun:
     if told is None:
         raise NotFound(f'There is no run called "{name}".')
     return told
-
-
-def _add_progress(row: payloads.RunRow, attempt: Attempt, *, live: bool) -> None:
-    table = attempt.samples
-    started, seen = attempt.started_at, attempt.last_seen_at
-    row["started_at"] = started
-    row["last_seen_at"] = seen
-    row["ended_at"] = None if live else seen
-    if started is not None and seen is not None:
-        row["ran_for_seconds"] = seen - started
-    row["step"] = attempt.last_step
-    row["planned_steps"] = _planned_steps(attempt)
-    begun = attempt.last(facts.TrainingStarted)
-    row["planned_epochs"] = begun.planned_epochs if begun else None
-    row["epoch"] = _epoch_now(attempt)
-    limit = memory_limit(table)
-    # Compared with the limit beside it, so it must be what that limit counts.
-    limited = table.has("cgroup_memory_limit_bytes")
-    held = "cgroup_memory_used_bytes" if limited else "process_rss_bytes"
-    row["peak_memory_bytes"] = _highest(table, held)
-    row["memory_limit_bytes"] = limit.value if limit else None
-    row["data_wait_fraction"] = _waiting(attempt)
-    row["gpu_busy_fraction"] = _gpu_busy(table)
-
-
-def _waiting(attempt: Attempt) -> float | None:
-    """Share of the training that was spent waiting for data."""
-    spent = [s for s in attempt.all(facts.TimeSpent) if s.wait_seconds is not None]
-    if spent:
-        waited = math.fsum(s.wait_seconds or 0.0 for s in spent)
-        took = math.fsum(s.seconds or 0.0 for s in spent)
-    else:
-        table = attempt.samples
-        waited, took = (_sum(table, n) for n in ("wait_seconds", "step_seconds"))
-    return min(1.0, waited / took) if took > 0 else None
-
-
-def _gpu_busy(table: Table) -> float | None:
-    """Share of the time that the GPUs worked, all of them together."""
-    busy = [
-        values[measured(values)]
-        for gpu in range(MOST_GPUS)
-        if table.has(name := f"gpu{gpu}_busy_fraction")
-        for values in [table.column(name)]
-    ]
-    known = np.concatenate(busy) if busy else np.empty(0)
-    return float(np.mean(known)) if len(known) else None
-
-
-def _planned_steps(attempt: Attempt) -> int | None:
-    """Steps of earlier trainings as they were, and of the last one as planned."""
-    begun = attempt.last(facts.TrainingStarted)
-    if begun is None or not begun.planned_steps_per_epoch or not begun.planned_epochs:
-        return None
-    epochs = begun.planned_epochs - (begun.initial_epoch or 0)
-    return (begun.first_step or 0) + epochs * begun.planned_steps_per_epoch
-
-
-def _epoch_now(attempt: Attempt) -> int | None:
-    epochs = attempt.samples.column("epoch")
-    known = epochs[measured(epochs)]
-    if len(known):
-        return int(known[-1]) + 1
-    ended = attempt.last(facts.EpochEnded)
-    return ended.epoch + 1 if ended and ended.epoch is not None else None
-
-
-def _highest(table: Table, column: str) -> float | None:
-    values = [v for v in table.column(column).tolist() if math.isfinite(v)]
-    return max(values, default=None)
-
-
-def _sum(table: Table, column: str) -> float:
-    values: list[float] = table.column(column).tolist()
-    return math.fsum(v for v in values if math.isfinite(v))
 
 
 def _attempts(told: ToldRun) -> list[payloads.AttemptPayload]:

@@ -15,7 +15,7 @@ from tb_health_plugin.comparing.settings import (
 from tb_health_plugin.comparing.twin import Twin, pick_twin
 from tb_health_plugin.reading.run_history import RunHistory
 from tb_health_plugin.server import payloads
-from tb_health_plugin.server.answers import find_run, run_row
+from tb_health_plugin.server.answers import find_run
 from tb_health_plugin.server.errors import RequestError
 from tb_health_plugin.server.lanes import DrawnLane, drawn_lanes
 from tb_health_plugin.server.view import ToldRun, View
@@ -71,8 +71,8 @@ def _alone(
 ) -> payloads.ComparisonPayload:
     """The calm answer where nothing can be compared."""
     return {
-        "a": run_row(told),
-        "b": run_row(other) if other else None,
+        "a": told.row,
+        "b": other.row if other else None,
         "picked": None,
         "align": align,
         "headline": headline,
@@ -105,8 +105,8 @@ def _compared(
     )
     first, suggestion = found.main, try_first(found.main, differ)
     return {
-        "a": run_row(a),
-        "b": run_row(b),
+        "a": a.row,
+        "b": b.row,
         "picked": twin.why if twin else None,
         "align": found.align,
         "headline": told.headline,

@@ -31,7 +31,9 @@ class HealthTab(base_plugin.TBPlugin):
         )
         interval = getattr(flags, "reload_interval", _DEFAULT_RELOAD_SECONDS)
         self._view = View(Library(roots), context.data_provider)
-        self._refresher = Refresher(self._view.refresh, float(interval))
+        self._refresher = Refresher(
+            self._view.refresh, float(interval), has_some=lambda: self._view.has_runs
+        )
         self._refresher.start()
 
     def get_plugin_apps(self) -> "Mapping[str, Any]":

@@ -10,6 +10,7 @@ from tb_health_plugin.events.columns import MOST_GPUS
 from tb_health_plugin.reading.derived import inspections, loss_profiles, rates
 from tb_health_plugin.reading.run_history import Attempt, RunHistory
 from tb_health_plugin.reading.table import TIME, Table, measured
+from tb_health_plugin.server.kept_tables import KeptTables
 
 _GIB = 1 << 30
 
@@ -240,6 +241,9 @@ LANES = (
 )
 
 
+_TABLES = KeptTables()
+
+
 @dataclass(frozen=True, slots=True)
 class DrawnLane:
     """A lane with data.
@@ -265,7 +269,6 @@ def drawn_lanes(history: RunHistory, only: str = "") -> dict[str, DrawnLane]:
         only: Id of the only lane that is wanted; the others cost nothing then.
     """
     sources = [history.latest] if history.latest else []
-    made: dict[tuple[object, int], Table] = {}
     found: dict[str, DrawnLane] = {}
     for lane in LANES:
         if only not in ("", lane.id):
@@ -274,15 +277,13 @@ def drawn_lanes(history: RunHistory, only: str = "") -> dict[str, DrawnLane]:
             if lane.id in found:
                 continue
             # Several lanes are columns of one table.
-            key = (lane.table, id(attempt))
-            if key not in made:
-                made[key] = lane.table(attempt)
-            columns = _measured_columns(lane, made[key])
+            table = _TABLES.table(attempt, lane.table)
+            columns = _measured_columns(lane, table)
             if columns:
                 # What comes when it can be afforded has no rhythm to miss.
                 irregular = lane.table in (inspections, losses, _bus)
                 period = 0.0 if irregular else attempt.period_seconds
-                found[lane.id] = DrawnLane(lane, columns, made[key], period)
+                found[lane.id] = DrawnLane(lane, columns, table, period)
     return found
 
 

@@ -23,6 +23,7 @@ class RunRow(TypedDict):
 
     name: str
     monitored: bool
+    judged: bool
     state: str | None
     chip: str
     severity: str | None
@@ -53,11 +54,12 @@ class ProblemPayload(TypedDict):
 
 
 class Reading(TypedDict):
-    """How far the log directory has been read."""
+    """How far the log directory has been read, and its runs judged."""
 
     complete: bool
     runs_found: int
     runs_read: int
+    runs_judged: int
     problems: list[ProblemPayload]
 
 

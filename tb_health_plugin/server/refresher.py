@@ -9,8 +9,11 @@ _LOG = logging.getLogger("tb_health_plugin")
 
 # Nobody asked for this long: stop reading until somebody does.
 IDLE_SECONDS = 60.0
-# How long an answer may wait for data that is older than the interval.
+# How long an answer may wait for newer data, once ours is older than so many intervals:
+# nobody asked for a while. One interval old it is read again by itself.
 PATIENCE_SECONDS = 0.5
+OLD_INTERVALS = 2
+_LOOKS = 10
 
 
 class Refresher:
@@ -19,6 +22,7 @@ class Refresher:
     Args:
         refresh: Reads what is new.
         interval_seconds: TensorBoard's reload interval; 0 or less: read once.
+        has_some: There is something to show already, though not all is read yet.
         clock: Seconds; never jumps.
     """
 
@@ -27,10 +31,12 @@ class Refresher:
         refresh: Callable[[], None],
         interval_seconds: float,
         *,
+        has_some: Callable[[], bool] = lambda: False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._refresh = refresh
         self._interval = interval_seconds
+        self._has_some = has_some
         self._clock = clock
         self._asked_at = clock()
         self._refreshed_at: float | None = None
@@ -50,14 +56,20 @@ class Refresher:
         self._asked_at = now
         with self._done:
             before = self._refreshed_at
-            if before is not None and now - before < max(self._interval, 1.0):
+            old = OLD_INTERVALS * max(self._interval, 1.0)
+            if before is not None and now - before < old:
                 return
             if before is not None and self._interval <= 0:
                 return
             self._wanted.set()
-            self._done.wait_for(
-                lambda: self._refreshed_at != before, timeout=PATIENCE_SECONDS
-            )
+            for _ in range(_LOOKS):
+                if self._refreshed_at != before or self._is_first_shown(before):
+                    return
+                self._done.wait(PATIENCE_SECONDS / _LOOKS)
+
+    def _is_first_shown(self, before: float | None) -> bool:
+        """The first reading of a large log directory is shown while it goes on."""
+        return before is None and self._has_some()
 
     def _run(self) -> None:
         while True:

@@ -26,6 +26,7 @@ from tb_health_plugin.server import (
     payloads,
     raw_events,
     training_page,
+    workers,
 )
 from tb_health_plugin.server.errors import RequestError
 from tb_health_plugin.server.view import View
@@ -38,7 +39,7 @@ EVENTS = 200
 OUTPUT, SETTINGS = "output", "settings"
 PARTS = (OUTPUT, SETTINGS)
 # The parameters that tell two answers of a route apart, as `report.ts` joins them.
-_KEY_PARAMETERS = ("run", "lane", "a", "b", "align")
+_KEY_PARAMETERS = ("run", "lane", "a", "b", "align", "quantity")
 _KEPT_OUT = "left out when this report was saved"
 
 
@@ -116,9 +117,10 @@ def _answers(
                 "complete": True,
                 "runs_found": len(told),
                 "runs_read": len(told),
+                "runs_judged": len(told),
                 "problems": [],
             },
-            "runs": [answers.run_row(one) for one in told],
+            "runs": [one.row for one in told],
         },
     )
     for name in runs:
@@ -126,6 +128,9 @@ def _answers(
         _leave_out(story, leave_out)
         yield _key("run", run=name), story
         yield _key("training", run=name), training_page.training(view, name)
+        for quantity in workers.QUANTITIES if story["workers"] else ():
+            cells = workers.worker_cells(view, name, quantity)
+            yield _key("workers", run=name, quantity=quantity), cells
         if not leave_out:
             newest = raw_events.raw_events(view, name, EVENTS)
             yield _key("events", run=name), newest

@@ -26,7 +26,6 @@ from tb_health_plugin.server.view import View
 _LOG = logging.getLogger("tb_health_plugin")
 _STATIC = Path(__file__).with_name("static")
 _DEFAULT_BUCKETS = 800
-_DEFAULT_WORKER_BUCKETS = 120
 _DEFAULT_EVENTS = 200
 
 Handler = Callable[[Request], Response]
@@ -126,7 +125,7 @@ class Routes:
         self._refresher.asked()
         name = _required(request, "run")
         quantity = request.args.get("quantity", "step_seconds")
-        buckets = int(_number(request, "buckets", _DEFAULT_WORKER_BUCKETS))
+        buckets = int(_number(request, "buckets", workers.DEFAULT_BUCKETS))
         etag = f"{self._version_of(name)}-workers-{quantity}-{buckets}"
         return _answer(
             request,

@@ -13,6 +13,7 @@ from tb_health_plugin.server.errors import NotFound, RequestError
 from tb_health_plugin.server.view import View
 
 MOST_BUCKETS = 400
+DEFAULT_BUCKETS = 120
 # As many rows as a page can show; neighbours share a row, and the worst of them counts.
 MOST_ROWS = 100
 # A cell covers so many samples at least.
@@ -35,7 +36,7 @@ class _Quantity:
 
 
 def worker_cells(
-    view: View, name: str, quantity: str, *, buckets: int
+    view: View, name: str, quantity: str, *, buckets: int = DEFAULT_BUCKETS
 ) -> payloads.WorkerCells:
     """`GET /workers`.
 
@@ -43,9 +44,9 @@ def worker_cells(
         NotFound: There is no such run, or it had one worker.
         RequestError: A parameter is not known or out of its range.
     """
-    chosen = _QUANTITIES.get(quantity)
+    chosen = QUANTITIES.get(quantity)
     if chosen is None:
-        known = ", ".join(_QUANTITIES)
+        known = ", ".join(QUANTITIES)
         raise RequestError(f'quantity="{quantity}" is not known: expected {known}.')
     if not 1 <= buckets <= MOST_BUCKETS:
         raise RequestError(
@@ -162,7 +163,7 @@ def _at(times: Array, values: Array, moments: Array) -> Array:
     return found
 
 
-_QUANTITIES = {
+QUANTITIES = {
     "step_seconds": _Quantity("seconds", _step_seconds),
     "data_wait": _Quantity("fraction", _wait_share),
     "memory": _Quantity("bytes", _memory),

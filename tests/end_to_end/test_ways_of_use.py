@@ -1,6 +1,7 @@
 """Every way of using the tab, in a real browser, on runs that really were recorded."""
 
 import json
+import math
 import re
 import shutil
 from collections.abc import Callable, Iterator
@@ -14,12 +15,14 @@ from tb_health_plugin.events import facts
 from tb_health_plugin.events.attempt import HEALTH_DIRECTORY, FileName
 from tb_health_plugin.events.event_file import EventFile
 from tests.end_to_end.light_tensorboard import tensorboard
+from tests.plain_events import write_scalars
 
 pytestmark = [pytest.mark.live, pytest.mark.browser]
 
 RECORDED = Path(__file__).parents[1] / "runs"
 RUNS = ("host_oom", "input_hang", "lr_too_high", "vanishing_gradients", "healthy-6")
 TWIN = "healthy-12"
+PLAIN = "plain"
 NASTY = "<img src=x onerror=document.title='hit'>\u202e\u2066abc"
 MEGABYTE = "long " * 200_000
 OPEN = "&p.health.view=run&p.health.run="
@@ -46,6 +49,9 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ):
         records.append_fact(fact)
     records.close()
+    # What TensorBoard's own loaders read: beside a monitored run, and alone.
+    write_scalars(logs / "healthy-6" / "train", {"loss": [1.0, 0.5]})
+    write_scalars(logs / PLAIN, {"loss": [1.0, 0.5, math.nan]})
     damaged = next((logs / "healthy-6").rglob("records.000.tfrecord"))
     with damaged.open("ab") as file:
         file.write(b"\xff" * 32)
@@ -53,17 +59,18 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def tab(recorded: Path) -> Iterator[TensorBoardServer]:
-    with tensorboard(["--logdir", str(recorded), "--reload_interval=2"]) as running:
-        count = len(RUNS) + 2
-        wait_until(
-            lambda: len(running.json("/data/plugin/health/runs")["runs"]) == count
-        )
+def tab(recorded: Path, loader: tuple[str, ...]) -> Iterator[TensorBoardServer]:
+    """TensorBoard on them, with each of its loaders."""
+    arguments = ["--logdir", str(recorded), "--reload_interval=2", *loader]
+    with tensorboard(arguments) as running:
+        rows = len(RUNS) + 3
+
+        def ready() -> bool:
+            answer = running.json("/data/plugin/health/runs")
+            return answer["reading"]["complete"] and len(answer["runs"]) == rows
+
+        wait_until(ready)
         yield running
-
-
-def address(page: Any) -> str:
-    return str(page.locator("body").evaluate("() => location.href"))
 
 
 def test_find_the_dead_run_and_read_its_verdict(
@@ -79,9 +86,21 @@ def test_find_the_dead_run_and_read_its_verdict(
 
     inside.get_by_role("heading", name="Killed by the OS for lack of memory").wait_for()
     assert inside.get_by_text("Proven").count() == 1
-    page.settle()
-    assert page.complaints == []
-    assert page.requests_beyond(tab.url) == []
+    page.assert_quiet(tab.url)
+
+
+def test_a_run_nobody_monitored_is_told_from_its_scalars(
+    tab: TensorBoardServer, open_page: Callable[[str], Any]
+) -> None:
+    page = open_page(f"{tab.url}/#health&p.health.f=unmonitored")
+    inside = page.health
+
+    inside.get_by_role("link", name=PLAIN).click()
+
+    inside.get_by_role("heading", name="The loss is NaN since step 2").wait_for()
+    inside.get_by_text("callbacks=[HealthCallback(").first.wait_for()
+    inside.locator("[data-lane=loss] canvas").wait_for()
+    page.assert_quiet(tab.url)
 
 
 def test_evidence_leads_to_its_place_and_lights_it(
@@ -95,7 +114,7 @@ def test_evidence_leads_to_its_place_and_lights_it(
 
     inside.locator("[data-lane=host_memory].lit").wait_for()
     inside.get_by_role("button", name="Show everything").wait_for()
-    wait_until(lambda: "p.health.from=" in address(page))
+    page.address_with("p.health.from=")
 
 
 def test_a_fix_can_be_copied(
@@ -152,8 +171,7 @@ def test_compare_with_the_healthy_twin_and_further_runs(
     inside.get_by_role("button", name="Difference from A").click()
     inside.locator("[data-lane=loss]").get_by_text("from A").wait_for()
 
-    wait_until(lambda: "p.health.draw=difference" in address(page))
-    again = open_page(address(page)).health
+    again = open_page(page.address_with("p.health.draw=difference")).health
     again.get_by_role("region", name="Run C").wait_for()
     again.locator("[data-lane=loss]").get_by_text("from A").wait_for()
 
@@ -165,9 +183,8 @@ def test_a_link_shows_another_person_the_same(
     inside = page.health
     inside.get_by_role("button", name="Time since start").click()
     inside.get_by_role("button", name="Zoom to the end").click()
-    wait_until(lambda: "p.health.from=" in address(page))
 
-    other = open_page(address(page)).health
+    other = open_page(page.address_with("p.health.from=")).health
     other.get_by_role("button", name="Show everything").wait_for()
     pressed = other.locator("[aria-pressed=true]")
     pressed.get_by_text("Time since start").wait_for()
@@ -251,8 +268,7 @@ def test_hostile_words_are_only_words(
     assert inside.locator("h1 b").count() == 0
     # Of the megabyte as much is shown as anybody reads, and it breaks nothing.
     assert inside.locator("pre").first.inner_text().endswith("more characters)")
-    beyond = "root => root.scrollWidth - root.clientWidth"
-    assert inside.locator("html").evaluate(beyond) == 0
+    assert page.pixels_beyond == 0
     assert page.complaints == []
 
 

@@ -13,7 +13,7 @@ from tensorboard.backend.event_processing.plugin_event_multiplexer import (
 from tb_health_plugin.reading.library import Library
 from tb_health_plugin.reading.log_directory import Root
 from tb_health_plugin.reading.provider_scalars import ProviderScalars
-from tb_health_plugin.server.answers import lane_points, run_row, run_story
+from tb_health_plugin.server.answers import lane_points, run_story
 from tb_health_plugin.server.view import View
 from tests.plain_events import write_scalars
 
@@ -57,7 +57,7 @@ def test_the_run_list_tells_what_is_known(provider: Any, tmp_path: Path):
     view = View(Library([Root(tmp_path)]), provider)
     view.refresh()
 
-    rows = {one.run.name: run_row(one) for one in view.runs()}
+    rows = {one.run.name: one.row for one in view.runs()}
     assert rows["bad"]["monitored"] is False
     assert rows["bad"]["chip"] == "Not monitored"
     assert rows["bad"]["headline"].startswith("The loss is NaN since step 1")

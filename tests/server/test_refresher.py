@@ -52,6 +52,21 @@ def test_it_rests_when_nobody_looks_and_wakes_when_somebody_does(monkeypatch):
     wait_until(lambda: reads.count == 2)
 
 
+def test_an_answer_does_not_wait_while_reading_goes_on_by_itself():
+    reads, now = Reads(), [0.0]
+    refresher = Refresher(reads, 5.0, clock=lambda: now[0])
+    refresher.start()
+    refresher.asked()
+    refresher._wanted.clear()
+
+    now[0] = 6.0
+    refresher.asked()
+
+    # Had it waited, it would have woken the reader.
+    assert not refresher._wanted.is_set()
+    assert reads.count == 1
+
+
 def test_a_fault_is_logged_once_and_tried_again(caplog):
     reads = Reads(broken=3)
     refresher = Refresher(reads, 0.01)

@@ -34,20 +34,31 @@ def test_the_answers_are_those_of_the_routes(both: Path):
 
     answers = content(page)["answers"]
     get = http_api_examples.client(both)
-    assert answers["run\nbs512\n\n\n\n"] == get("/run?run=bs512").json
+    assert answers["run\nbs512\n\n\n\n\n"] == get("/run?run=bs512").json
     lane = get("/lane?run=bs512&lane=loss&buckets=2000").json
     assert (
-        answers["lane\nbs512\nloss\n\n\n"]["series"][0]["mean"]
+        answers["lane\nbs512\nloss\n\n\n\n"]["series"][0]["mean"]
         == (lane["series"][0]["mean"])
     )
-    assert [row["name"] for row in answers["runs\n\n\n\n\n"]["runs"]] == ["bs512"]
+    assert [row["name"] for row in answers["runs\n\n\n\n\n\n"]["runs"]] == ["bs512"]
 
 
 def test_several_runs_are_compared_by_every_alignment(both: Path):
     answers = content(report_page.report_html(both, ["bs512", "bs128"]))["answers"]
 
     for align in ("step", "time", "epoch", "end"):
-        assert answers[f"compare\n\n\nbs512\nbs128\n{align}"]["align"] == align
+        assert answers[f"compare\n\n\nbs512\nbs128\n{align}\n"]["align"] == align
+
+
+def test_the_map_of_workers_is_in_it(logs: Path):
+    http_api_examples.write_workers(logs)
+
+    answers = content(report_page.report_html(logs, ["two"]))["answers"]
+
+    get = http_api_examples.client(logs)
+    for quantity in ("step_seconds", "data_wait", "memory"):
+        told = answers[f"workers\ntwo\n\n\n\n\n{quantity}"]
+        assert told == get(f"/workers?run=two&quantity={quantity}").json
 
 
 def test_nothing_recorded_can_end_the_script(logs: Path, write_attempt):
@@ -67,7 +78,7 @@ def test_nothing_recorded_can_end_the_script(logs: Path, write_attempt):
     assert "<img" not in page
     before_code = page.split('<script type="module">')[0]
     assert before_code.isascii()
-    settings = content(page)["answers"]["run\nhostile\n\n\n\n"]["settings"]
+    settings = content(page)["answers"]["run\nhostile\n\n\n\n\n"]["settings"]
     assert settings == {HOSTILE: HOSTILE}
 
 

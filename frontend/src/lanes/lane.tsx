@@ -8,7 +8,7 @@ import type { Axis } from "../url-state";
 import { laneLabel } from "../words";
 import { DASHES } from "./lane-plot";
 import { needsLog, type Range } from "./scale";
-import { summaryOf, type Track, trackOf, valueAt } from "./track";
+import { lastSeen, summaryOf, type Track, trackOf, valueAt } from "./track";
 import { usePlot } from "./use-plot";
 
 export const HEIGHT = 74;
@@ -23,8 +23,8 @@ export interface LaneProps {
   range: Range;
   /** Why this lane comes first; null for the others. */
   tag: Maybe<string>;
-  /** "now" while the run is live, else "at the end". */
-  lastWord: string;
+  /** What to say of the value at a place, if it is the last in sight. */
+  when(x: number): string;
   cursor: Signal<Maybe<number>>;
   onZoom(range: Maybe<Range>): void;
 }
@@ -77,19 +77,29 @@ export function Lane(props: LaneProps) {
 
 /** Apart from the lane, so that a moving cursor renders only these few words. */
 function LaneValues(props: LaneProps & { track: Track }) {
-  const { lane, track, lastWord } = props;
+  const { lane, track, range } = props;
   const x = props.cursor.value;
   const several = lane.series.length > 1;
+  const seen = lane.series.map((_, index) => lastSeen(track, index, range[1]));
+  const last = Math.max(...seen.flatMap((place) => track.x[place] ?? []));
+  const said = (index: number) =>
+    x === null
+      ? (track.series[index]?.said[seen[index] ?? -1] ?? null)
+      : valueAt(track, index, x);
   return (
     <div class={several ? "lane-values several" : "lane-values"}>
       {lane.series.map((series, index) => (
         <span key={series.column}>
           {several && <LineSample index={index} />}
-          <b>{quantity(lane.unit, valueAt(track, index, x))}</b>
+          <b>{quantity(lane.unit, said(index))}</b>
           {several && <span class="faint"> {series.title}</span>}
         </span>
       ))}
-      {!several && <span class="faint when">{x === null ? lastWord : ""}</span>}
+      {!several && (
+        <span class="faint when">
+          {x === null && Number.isFinite(last) ? props.when(last) : ""}
+        </span>
+      )}
     </div>
   );
 }

@@ -5,10 +5,18 @@ import type { LaneRange } from "../api";
 import type { LaneInfo, Maybe, Story, TrainingInside } from "../api-types";
 import { type Sheet, type SheetLane, useSheet } from "../export/sheet";
 import { dateAndTime, quantity } from "../format";
+import { Switch } from "../parts/switch";
 import { isLive, shapeOfSeverity, toneOf } from "../run-tone";
 import { adjust, lit, nav } from "../state";
 import { AXES, type Axis } from "../url-state";
-import { AXIS_TITLES, explainsTag, TIMELINE_LABEL } from "../words";
+import {
+  AXIS_TITLES,
+  explainsTag,
+  LAST_IN_SIGHT,
+  lastWords,
+  newTime,
+  TIMELINE_LABEL,
+} from "../words";
 import { HeatMap, heatRows } from "./heat-map";
 import { Lane } from "./lane";
 import { AXIS_WIDTH, RIGHT_MARGIN } from "./lane-plot";
@@ -23,11 +31,15 @@ import { axisPlace, axisTick } from "./tick-text";
 import { TimelineHead, ticksOf } from "./timeline-head";
 import { timelineKey } from "./timeline-keys";
 import { summaryOf, trackOf, valueAt } from "./track";
+import { useFollow } from "./use-follow";
 import { type Ranges, useRanges } from "./use-ranges";
 import { useWheel } from "./use-wheel";
 import { useWidth } from "./use-width";
+import { ZoomOut } from "./zoom-out";
 
 const GRADIENTS = "gradient_norm";
+/** A value that was measured longer before the last sign of life is not of the end. */
+const OLD_SECONDS = 10;
 
 /** Ticks of a saved picture are as far apart as on a wide screen. */
 const SHEET_WIDTH = 1000;
@@ -45,6 +57,7 @@ export function Timeline({ story, store, inside }: Props) {
   const { axis, clock, full } = ranges;
   const zoom = nav.value.range;
   useZoomedDetail(story, store, ranges);
+  const { newSeconds, toEnd } = useFollow(story, ranges);
 
   function switchAxis(next: Axis) {
     const [from, to] = zoom?.map((x) => movePlace(x, axis, next, clock)) ?? [];
@@ -57,21 +70,26 @@ export function Timeline({ story, store, inside }: Props) {
     <section class="card timeline" aria-labelledby="what-happened">
       <header>
         <h2 id="what-happened">What happened</h2>
-        <AxisSwitch axis={axis} onSwitch={switchAxis} />
+        <Switch
+          legend="Horizontal axis"
+          items={AXES}
+          chosen={axis}
+          title={(item) => AXIS_TITLES[item]}
+          onSwitch={switchAxis}
+        />
         <span class="space" />
-        {!zoom && !isLive(story.run.state) && (
+        {newSeconds !== null && (
+          <button type="button" class="button news" onClick={toEnd}>
+            {newTime(newSeconds)} <span aria-hidden="true">→</span>
+          </button>
+        )}
+        {!zoom && (
           <button type="button" class="button" onClick={() => zoomTo(lastPart(full))}>
             Zoom to the end
           </button>
         )}
         {table.button}
-        {zoom ? (
-          <button type="button" class="button" onClick={() => zoomTo(null)}>
-            Show everything
-          </button>
-        ) : (
-          <span class="faint hint">Drag to zoom</span>
-        )}
+        <ZoomOut zoomed={zoom !== null} />
       </header>
       <Lanes
         story={story}
@@ -114,7 +132,7 @@ interface LanesProps extends Props {
 
 /** Everything under the axis: one focus, one cursor, one zoom. */
 function Lanes({ story, store, inside, ranges, cursor }: LanesProps) {
-  const { axis, clock, full, range } = ranges;
+  const { axis, clock, full, end, range } = ranges;
   const head = useRef<HTMLDivElement>(null);
   const width = useWidth(head);
   const lanes = orderedLanes(story);
@@ -135,6 +153,15 @@ function Lanes({ story, store, inside, ranges, cursor }: LanesProps) {
       return [`${lane.title} ${quantity(lane.unit, valueAt(track, 0, x))}`];
     });
     return `${axisPlace(axis, x)}: ${values.join(", ")}`;
+  }
+
+  /** How fresh the last value in sight is, in words. */
+  function when(x: number): string {
+    if (range[1] < end) return LAST_IN_SIGHT;
+    const at = movePlace(x, axis, "wall", clock);
+    const { last_seen_at: seen, state } = story.run;
+    const age = at === null || seen === null ? 0 : seen - at;
+    return lastWords(isLive(state), age > OLD_SECONDS);
   }
 
   function sheet(): Sheet {
@@ -217,7 +244,7 @@ function Lanes({ story, store, inside, ranges, cursor }: LanesProps) {
             startedAt={clock.startedAt}
             range={range}
             tag={explains ? explainsTag(story.run.state) : null}
-            lastWord={isLive(story.run.state) ? "now" : "at the end"}
+            when={when}
             cursor={cursor}
             onZoom={zoomTo}
           />,
@@ -247,22 +274,4 @@ export function orderedLanes(story: Story): { lane: LaneInfo; explains: boolean 
   const named = new Set(strong?.map((item) => item.lane));
   const lanes = story.lanes.map((lane) => ({ lane, explains: named.has(lane.id) }));
   return lanes.sort((a, b) => Number(b.explains) - Number(a.explains));
-}
-
-function AxisSwitch({ axis, onSwitch }: { axis: Axis; onSwitch(axis: Axis): void }) {
-  return (
-    <fieldset class="switch">
-      <legend class="unseen">Horizontal axis</legend>
-      {AXES.map((item) => (
-        <button
-          key={item}
-          type="button"
-          aria-pressed={item === axis}
-          onClick={() => onSwitch(item)}
-        >
-          {AXIS_TITLES[item]}
-        </button>
-      ))}
-    </fieldset>
-  );
 }

@@ -174,6 +174,14 @@ export function valueAt(track: Track, series: number, x: Maybe<number>): Maybe<n
   return said[nearest(track.x, x)] ?? null;
 }
 
+/** The index of the last sample of a series up to a place; -1 if there is none. */
+export function lastSeen(track: Track, series: number, until: number): number {
+  const said = track.series[series]?.said ?? [];
+  return said.findLastIndex(
+    (value, index) => (value ?? null) !== null && (track.x[index] ?? 0) <= until,
+  );
+}
+
 /**
  * Samples with a gap on either side: no line passes through them, so they need a dot.
  * Undefined is no gap, but a place where only another series has a sample.

@@ -12,6 +12,8 @@ export interface Ranges {
   axis: Axis;
   clock: RunClock;
   full: Range;
+  /** Where the run ended, or is now. */
+  end: number;
   /** The zoom if there is one, else everything. */
   range: Range;
 }
@@ -32,13 +34,10 @@ export function rangesOf(
   const clock = runClock(run.started_at ?? points?.time[0] ?? null, points);
   // A run that never reached a step has nothing to show on the axis of steps.
   const axis = wanted === "step" && (run.step ?? 0) <= 0 ? "rel" : wanted;
-  const full = fullRange(
-    startOf(story, axis),
-    endOf(story, clock, axis),
-    isLive(run.state),
-  );
+  const end = endOf(story, clock, axis);
+  const full = fullRange(startOf(story, axis), end, isLive(run.state));
   const inside = zoom && zoom[0] < full[1] && zoom[1] > full[0];
-  return { axis, clock, full, range: inside ? withinFull(zoom, full) : full };
+  return { axis, clock, full, end, range: inside ? withinFull(zoom, full) : full };
 }
 
 function startOf({ run, attempts }: Story, axis: Axis): number {

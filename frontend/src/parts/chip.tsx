@@ -1,19 +1,27 @@
 // A run's health in at most three words, with its shape.
 import type { Maybe, RunState, Severity } from "../api-types";
-import { shapeOf, toneOf } from "../run-tone";
-import { stateWord } from "../words";
+import { shapeOfRun, toneOf } from "../run-tone";
+import { BEING_JUDGED, stateWord } from "../words";
 import { Glyph } from "./glyph";
 
 interface Props {
-  run: { state: Maybe<RunState>; severity: Maybe<Severity>; chip: string };
+  run: {
+    state: Maybe<RunState>;
+    severity: Maybe<Severity>;
+    chip: string;
+    judged?: boolean;
+  };
 }
 
 export function Chip({ run }: Props) {
-  const shape = shapeOf(run.state, run.severity);
+  const shape = shapeOfRun({ judged: true, ...run });
+  const waits = shape === "none" && run.state !== null;
   return (
     <span class={`chip ${toneOf(shape)}`}>
       <Glyph shape={shape} size={14} />
-      <span class="cut-off">{run.chip || stateWord(run.state)}</span>
+      <span class="cut-off">
+        {waits ? BEING_JUDGED : run.chip || stateWord(run.state)}
+      </span>
     </span>
   );
 }

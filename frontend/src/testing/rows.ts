@@ -5,6 +5,7 @@ export function row(fields: Partial<RunRow> = {}): RunRow {
   return {
     name: "run",
     monitored: true,
+    judged: true,
     state: "finished",
     chip: "Healthy",
     severity: "info",

@@ -159,6 +159,15 @@ test("reading shows its progress and the rows it has", async () => {
   expect(shownNames()).toHaveLength(1);
 });
 
+test("a run that is not judged yet does not look well", async () => {
+  const reading = { complete: false, runs_found: 2, runs_read: 2, runs_judged: 1 };
+  await show([row({ name: "new", judged: false }), row({ name: "old" })], reading);
+
+  expect(screen.getByText("Looking for causes: 1 of 2 runs")).toBeTruthy();
+  expect(screen.getByText("Being judged")).toBeTruthy();
+  expect(screen.getByRole("button", { name: "Finished 1" })).toBeTruthy();
+});
+
 test("a server that is gone leaves the old data with a bar on top", async () => {
   await show([row({ name: "old" })]);
 

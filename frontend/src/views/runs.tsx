@@ -36,7 +36,7 @@ export function RunsView() {
 
 function Loaded({ list }: { list: RunList }) {
   const nothingYet = !list.reading.complete && list.runs.length === 0;
-  if (nothingYet) return <Loading words={readingSentence(list.reading)} />;
+  if (nothingYet) return <Loading words={readingSentence(list.reading, 0)} />;
   const monitored = list.runs.some((run) => run.monitored);
   if (list.reading.complete && !monitored) return <Start list={list} />;
   return (
@@ -47,7 +47,7 @@ function Loaded({ list }: { list: RunList }) {
       <Causes runs={list.runs} chosen={nav.value.cause} />
       {!list.reading.complete && (
         <p class="reading" role="status">
-          {readingSentence(list.reading)}
+          {readingSentence(list.reading, list.runs.length)}
         </p>
       )}
       <SelectedRuns />

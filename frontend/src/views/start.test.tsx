@@ -8,7 +8,13 @@ import { Start } from "./start";
 afterEach(cleanup);
 
 function show(runs: RunRow[]) {
-  const reading = { complete: true, runs_found: 0, runs_read: 0, problems: [] };
+  const reading = {
+    complete: true,
+    runs_found: 0,
+    runs_read: 0,
+    runs_judged: 0,
+    problems: [],
+  };
   render(<Start list={{ logdirs: ["/home/ana/logs"], reading, runs }} />);
 }
 
