@@ -6,6 +6,7 @@ that are alive while the pictures are taken.
 
 import argparse
 import contextlib
+import itertools
 import shutil
 import subprocess
 import sys
@@ -17,10 +18,12 @@ from urllib.parse import quote
 
 from demo.browser import browser
 from demo.tensorboard_server import TensorBoardServer, tensorboard, wait_until
+from tests.plain_events import write_scalars
 
 HERE = Path(__file__).parent
 OUT = HERE / "out" / "screenshots"
 RECORDED = HERE.parent / "tests" / "runs"
+WORKERS = HERE.parent / "tests" / "workers" / "recorded"
 
 WIDTHS = (390, 1280, 1920)
 THEMES = ("light", "dark")
@@ -29,6 +32,8 @@ HEIGHT = 900
 MOST_HEIGHT = 3_600
 STUCK = "live/stuck"
 RUNNING = "live/running"
+PLAIN = "plain"
+START = "start"
 
 
 # The few that the README shows: small enough to load at once.
@@ -55,6 +60,8 @@ VIEWS = {
     "run_error": place("run", run="callback_error-2"),
     "run_gpu": place("run", run="gpu_oom"),
     "run_healthy": place("run", run="healthy-5"),
+    "run_workers": place("run", run="workers/killed"),
+    "run_unmonitored": place("run", run=PLAIN),
     "run_live": place("run", run=RUNNING),
     "run_stuck": place("run", run=STUCK),
     "compare": place("compare", a="vanishing_gradients"),
@@ -64,6 +71,8 @@ VIEWS = {
     "compare_difference": place(
         "compare", a="lr_too_high", b="healthy-12", draw="difference"
     ),
+    # On a log directory of its own, without a run.
+    START: "",
 }
 
 
@@ -84,16 +93,21 @@ def main() -> int:
             stack.enter_context(alive(logs))
         server = stack.enter_context(tensorboard(["--logdir", str(logs)]))
         wait_for_runs(server, logs)
+        views = {server.url: [view for view in options.views if view != START]}
+        if START in options.views:
+            empty = stack.enter_context(tempfile.TemporaryDirectory())
+            bare = stack.enter_context(tensorboard(["--logdir", empty]))
+            views[bare.url] = [START]
         chromium = stack.enter_context(browser())
         if options.readme:
             take_for_readme(chromium, server.url)
             return 0
-        for theme in options.themes:
-            for width in options.widths:
-                with opened(chromium, server.url, theme, width) as page:
-                    for view in options.views:
-                        path = options.out / f"{view}_{theme}_{width}.png"
-                        take(page, server.url + "/#health" + VIEWS[view], path)
+        looks = itertools.product(views, options.themes, options.widths)
+        for url, theme, width in looks:
+            with opened(chromium, url, theme, width) as page:
+                for view in views[url]:
+                    path = options.out / f"{view}_{theme}_{width}.png"
+                    take(page, f"{url}/#health{VIEWS[view]}", path)
     return 0
 
 
@@ -110,9 +124,15 @@ def take_for_readme(chromium: Any, url: str) -> None:
 
 def gather(folder: Path) -> Path:
     """A log directory with all recorded runs, as somebody's would be."""
-    for source in (RECORDED, HERE / "out" / "logs"):
+    for source, below in (
+        (RECORDED, ""),
+        (HERE / "out" / "logs", ""),
+        (WORKERS, "workers"),
+    ):
         for run in sorted(source.glob("*/plugins")):
-            shutil.copytree(run, folder / run.parent.name / run.name)
+            shutil.copytree(run, folder / below / run.parent.name / run.name)
+    loss = [2.3 * 0.97**step + 0.01 * (step % 7) for step in range(200)]
+    write_scalars(folder / PLAIN, {"loss": loss})
     return folder
 
 

@@ -1,12 +1,12 @@
 """Every view, light and dark, under the rules of axe-core: nobody is shut out."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from demo.tensorboard_server import TensorBoardServer, wait_until
+from tests.end_to_end.axe import darken, unfold, violations
 
 pytestmark = [
     pytest.mark.live,
@@ -15,8 +15,6 @@ pytestmark = [
     pytest.mark.parametrize("loader", [()], indirect=True, ids=["fast_loader"]),
 ]
 
-AXE = Path(__file__).parents[2] / "frontend/node_modules/axe-core/axe.min.js"
-RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 WIDTHS = (320, 390, 768, 1280, 1920, 2560)
 VIEWS = {
     "runs": "",
@@ -25,22 +23,6 @@ VIEWS = {
     "compare_three": "&p.health.view=compare&p.health.a=killed&p.health.b=finished"
     "&p.health.b2=finished&p.health.draw=difference",
 }
-
-
-def violations(page: Any, rules: list[str]) -> list[str]:
-    """What axe finds inside of the tab, a line for each element."""
-    page.settle()
-    inside = page.health.locator(":root")
-    inside.evaluate(f"() => {{ {AXE.read_text()} }}")
-    found = inside.evaluate(
-        "(root, rules) => axe.run(root, {runOnly: rules}).then(r => r.violations)",
-        rules,
-    )
-    return [
-        f"{rule['id']}: {node['html']} ({node['failureSummary']})"
-        for rule in found
-        for node in rule["nodes"]
-    ]
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -54,17 +36,12 @@ def test_no_view_breaks_a_rule_of_accessibility(
     page = open_page(f"{server.url}/#health{VIEWS[view]}")
     page.health.locator("main h1").first.wait_for(state="attached")
     if theme == "dark":
-        page.locator("body").evaluate("body => body.classList.add('dark-mode')")
-        page.health.locator(":root[data-theme=dark]").wait_for()
-
-    # What is folded or opened by a button is held to the same rules.
-    page.health.locator("main").evaluate(
-        "main => main.querySelectorAll('details').forEach(box => { box.open = true })"
-    )
-    assert violations(page, RULES) == []
+        darken(page)
+    unfold(page)
+    assert violations(page) == []
     if view == "runs":
         page.health.get_by_role("button", name="Keys").click()
-        assert violations(page, RULES) == []
+        assert violations(page) == []
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -104,4 +81,4 @@ def test_a_picture_without_words_would_be_found(
         "main => main.append(document.createElement('img'))"
     )
 
-    assert any(line.startswith("image-alt") for line in violations(page, RULES))
+    assert any(line.startswith("image-alt") for line in violations(page))
