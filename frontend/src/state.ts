@@ -65,7 +65,7 @@ export function openRun(name: string): void {
 }
 
 export function runPlace(name: string): Partial<Nav> {
-  return { view: "run", run: name, range: null, incident: "" };
+  return { view: "run", run: name, axis: null, range: null, incident: "" };
 }
 
 /** Without a second run the server picks a healthy one. */

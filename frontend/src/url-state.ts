@@ -59,7 +59,8 @@ export interface Nav {
   align: Align;
   /** Draw how far each run is from A instead of the runs themselves. */
   difference: boolean;
-  axis: Axis;
+  /** Null is the one that suits the run. */
+  axis: Axis | null;
   /** The zoom, in the unit of the axis. */
   range: readonly [number, number] | null;
   incident: string;
@@ -79,7 +80,7 @@ export const START: Nav = {
   more: [],
   align: "step",
   difference: false,
-  axis: "step",
+  axis: null,
   range: null,
   incident: "",
   filter: "all",
@@ -165,12 +166,7 @@ export function writeNav(nav: Nav, hash: string): string {
   ];
   const ofView: Record<Nav["view"], [string, string][]> = {
     runs: [],
-    run: [
-      ["run", nav.run],
-      ["x", nav.axis === START.axis ? "" : nav.axis],
-      ...zoom,
-      ["inc", nav.incident],
-    ],
+    run: [["run", nav.run], ["x", nav.axis ?? ""], ...zoom, ["inc", nav.incident]],
     compare: [
       ["a", nav.a],
       ["b", nav.b],

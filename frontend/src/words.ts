@@ -90,9 +90,20 @@ const STATE_WORDS: Record<RunState, string> = {
   unknown: "Ended, cause unknown",
 };
 
-export const KERAS_SNIPPET = `from tb_health_plugin import HealthCallback
+/** What to paste, by what somebody has. */
+export const SNIPPETS = {
+  Keras: `from tb_health_plugin import HealthCallback
 
-model.fit(ds, epochs=8, callbacks=[HealthCallback("logs/my_run")])`;
+model.fit(ds, epochs=8, callbacks=[HealthCallback("logs/my_run")])`,
+  "Your own loop": `import tb_health_plugin
+
+with tb_health_plugin.watch("logs/my_run") as health:
+    for x, y in health.dataset(ds):
+        health.step(loss=train_step(x, y))`,
+  "No line at all": `tb-health run --logdir logs/my_run train.py`,
+} as const;
+export type SnippetName = keyof typeof SNIPPETS;
+export const SNIPPET_NAMES = Object.keys(SNIPPETS) as SnippetName[];
 
 export function stateWord(state: Maybe<RunState>): string {
   return state === null ? "Not monitored" : STATE_WORDS[state];

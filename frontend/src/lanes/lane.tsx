@@ -8,7 +8,14 @@ import type { Axis } from "../url-state";
 import { laneLabel } from "../words";
 import { DASHES } from "./lane-plot";
 import { needsLog, type Range } from "./scale";
-import { lastSeen, summaryOf, type Track, trackOf, valueAt } from "./track";
+import {
+  lastMeasured,
+  lastSeen,
+  summaryOf,
+  type Track,
+  trackOf,
+  valueAt,
+} from "./track";
 import { usePlot } from "./use-plot";
 
 export const HEIGHT = 74;
@@ -23,8 +30,8 @@ export interface LaneProps {
   range: Range;
   /** Why this lane comes first; null for the others. */
   tag: Maybe<string>;
-  /** What to say of the value at a place, if it is the last in sight. */
-  when(x: number): string;
+  /** What to say of values of which the last was measured at a time. */
+  when(lastTime: number): string;
   cursor: Signal<Maybe<number>>;
   onZoom(range: Maybe<Range>): void;
 }
@@ -81,7 +88,7 @@ function LaneValues(props: LaneProps & { track: Track }) {
   const x = props.cursor.value;
   const several = lane.series.length > 1;
   const seen = lane.series.map((_, index) => lastSeen(track, index, range[1]));
-  const last = Math.max(...seen.flatMap((place) => track.x[place] ?? []));
+  const last = lastMeasured(props.points.value);
   const said = (index: number) =>
     x === null
       ? (track.series[index]?.said[seen[index] ?? -1] ?? null)
@@ -97,7 +104,7 @@ function LaneValues(props: LaneProps & { track: Track }) {
       ))}
       {!several && (
         <span class="faint when">
-          {x === null && Number.isFinite(last) ? props.when(last) : ""}
+          {x === null && last !== null ? props.when(last) : ""}
         </span>
       )}
     </div>

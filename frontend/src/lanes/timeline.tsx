@@ -59,6 +59,8 @@ export function Timeline({ story, store, inside }: Props) {
   useZoomedDetail(story, store, ranges);
   const { newSeconds, toEnd } = useFollow(story, ranges);
 
+  const zoomTo = (range: Maybe<Range>) => adjust({ axis, range });
+
   function switchAxis(next: Axis) {
     const [from, to] = zoom?.map((x) => movePlace(x, axis, next, clock)) ?? [];
     const kept = typeof from === "number" && typeof to === "number" && from < to;
@@ -97,14 +99,11 @@ export function Timeline({ story, store, inside }: Props) {
         inside={inside}
         ranges={ranges}
         cursor={cursor}
+        zoomTo={zoomTo}
       />
       {table.table}
     </section>
   );
-}
-
-function zoomTo(range: Maybe<Range>): void {
-  adjust({ range });
 }
 
 /** Only the zoom decides here; new data of a live run is fetched by the view. */
@@ -128,10 +127,12 @@ function useZoomedDetail(
 interface LanesProps extends Props {
   ranges: Ranges;
   cursor: Signal<Maybe<number>>;
+  /** Keeps the axis: a zoom is in its unit. */
+  zoomTo(range: Maybe<Range>): void;
 }
 
 /** Everything under the axis: one focus, one cursor, one zoom. */
-function Lanes({ story, store, inside, ranges, cursor }: LanesProps) {
+function Lanes({ story, store, inside, ranges, cursor, zoomTo }: LanesProps) {
   const { axis, clock, full, end, range } = ranges;
   const head = useRef<HTMLDivElement>(null);
   const width = useWidth(head);
@@ -142,7 +143,7 @@ function Lanes({ story, store, inside, ranges, cursor }: LanesProps) {
   function onSelect(id: string) {
     const x = marks.find((item) => item.mark.id === id)?.x;
     const zoom = x === undefined ? {} : { range: around(x, 0.32, full) };
-    adjust({ incident: id, ...zoom });
+    adjust({ incident: id, axis, ...zoom });
   }
 
   function say(x: number): string {
@@ -156,12 +157,12 @@ function Lanes({ story, store, inside, ranges, cursor }: LanesProps) {
   }
 
   /** How fresh the last value in sight is, in words. */
-  function when(x: number): string {
+  function when(lastTime: number): string {
     if (range[1] < end) return LAST_IN_SIGHT;
-    const at = movePlace(x, axis, "wall", clock);
     const { last_seen_at: seen, state } = story.run;
-    const age = at === null || seen === null ? 0 : seen - at;
-    return lastWords(isLive(state), age > OLD_SECONDS);
+    const age = seen === null ? 0 : seen - lastTime;
+    // Nobody knows when a run ended that nobody monitored.
+    return lastWords(isLive(state), state === null || age > OLD_SECONDS);
   }
 
   function sheet(): Sheet {

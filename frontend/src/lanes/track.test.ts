@@ -1,6 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { lane, points } from "../testing/rows";
-import { isolated, nearest, summaryOf, trackOf, valueAt } from "./track";
+import {
+  isolated,
+  lastMeasured,
+  lastSeen,
+  nearest,
+  summaryOf,
+  trackOf,
+  valueAt,
+} from "./track";
 
 const track = (
   values: (number | null)[],
@@ -98,4 +106,14 @@ test("samples between gaps get a dot", () => {
 test("the summary knows the extremes and the end", () => {
   expect(summaryOf(track([3, null, 1, 2]))).toEqual({ lowest: 1, highest: 3, last: 2 });
   expect(summaryOf(track([]))).toEqual({ lowest: null, highest: null, last: null });
+});
+
+test("what was measured last is found, in sight and in time", () => {
+  const values = [1, 2, null, 4, null];
+
+  expect(lastSeen(track(values), 0, 2)).toBe(1);
+  expect(lastSeen(track(values), 0, 9)).toBe(3);
+  expect(lastSeen(track([null]), 0, 9)).toBe(-1);
+  expect(lastMeasured(points(values))).toBe(1030);
+  expect(lastMeasured(points([null]))).toBeNull();
 });

@@ -182,6 +182,14 @@ export function lastSeen(track: Track, series: number, until: number): number {
   );
 }
 
+/** When anything of a lane was measured last. */
+export function lastMeasured(points: Maybe<LanePoints>): Maybe<number> {
+  const at = points?.time.findLastIndex((_, index) =>
+    points.series.some((series) => (series.mean[index] ?? null) !== null),
+  );
+  return points?.time[at ?? -1] ?? null;
+}
+
 /**
  * Samples with a gap on either side: no line passes through them, so they need a dot.
  * Undefined is no gap, but a place where only another series has a sample.

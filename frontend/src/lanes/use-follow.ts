@@ -44,7 +44,7 @@ export function useFollow(story: Story, { axis, full, range }: Ranges): Follow {
     seen.current = { zoom, axis, full, at };
   const before = seen.current.full;
   const follows = zoom !== null && live && isAtEnd(zoom, before);
-  const toEnd = () => adjust({ range: atEnd(range, full) });
+  const toEnd = () => adjust({ axis, range: atEnd(range, full) });
   useEffect(() => {
     if (follows && full[1] > before[1]) toEnd();
   }, [follows, full[1], before[1]]);

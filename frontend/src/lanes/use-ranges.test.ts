@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { Incident } from "../api-types";
 import { points, row, story } from "../testing/rows";
 import { rangesOf } from "./use-ranges";
 
@@ -33,4 +34,15 @@ test("a run that never reached a step is shown over time", () => {
   const early = story({ run: row({ step: null }) });
 
   expect(rangesOf(early, samples, "step", null).axis).toBe("rel");
+});
+
+test("a run that stood still at its last step is shown in time", () => {
+  const stalled = { kind: "stalled", step: 100, wall_time: 1900 };
+  const rest = { id: "1", severity: "warning", message: "", text: null, threads: [] };
+  const stood = (step: number) =>
+    story({ run: row({ step }), incidents: [{ ...rest, ...stalled } as Incident] });
+
+  expect(rangesOf(stood(100), samples, null, null).axis).toBe("rel");
+  expect(rangesOf(stood(140), samples, null, null).axis).toBe("step");
+  expect(rangesOf(stood(100), samples, "step", null).axis).toBe("step");
 });

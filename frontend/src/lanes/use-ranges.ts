@@ -27,17 +27,26 @@ export function useRanges(story: Story, store: LaneStore): Ranges {
 export function rangesOf(
   story: Story,
   points: Maybe<LanePoints>,
-  wanted: Axis,
+  chosen: Maybe<Axis>,
   zoom: Maybe<Range>,
 ): Ranges {
   const { run } = story;
   const clock = runClock(run.started_at ?? points?.time[0] ?? null, points);
+  const wanted = chosen ?? suitedAxis(story);
   // A run that never reached a step has nothing to show on the axis of steps.
   const axis = wanted === "step" && (run.step ?? 0) <= 0 ? "rel" : wanted;
   const end = endOf(story, clock, axis);
   const full = fullRange(startOf(story, axis), end, isLive(run.state));
   const inside = zoom && zoom[0] < full[1] && zoom[1] > full[0];
   return { axis, clock, full, end, range: inside ? withinFull(zoom, full) : full };
+}
+
+/** A run that stood still at a step has its story in time: steps would hide it. */
+function suitedAxis({ run, incidents }: Story): Axis {
+  const stood = incidents.some(
+    ({ kind, step }) => kind === "stalled" && step === run.step,
+  );
+  return stood ? "rel" : "step";
 }
 
 function startOf({ run, attempts }: Story, axis: Axis): number {

@@ -42,7 +42,7 @@ export function RunTable({ runs, allRuns, sort }: Props) {
         </tr>
       </thead>
       <tbody ref={body}>
-        <Spacer height={shown.pixelsBefore} columns={columns.length + 1} />
+        <Spacer height={shown.pixelsBefore} />
         {runs.slice(shown.first, shown.end).map((run, index) => (
           <Row
             key={run.name}
@@ -52,7 +52,7 @@ export function RunTable({ runs, allRuns, sort }: Props) {
             now={now}
           />
         ))}
-        <Spacer height={shown.pixelsAfter} columns={columns.length + 1} />
+        <Spacer height={shown.pixelsAfter} />
       </tbody>
     </table>
   );
@@ -134,11 +134,12 @@ function Row({ run, rowIndex, columns, now }: RowProps) {
   );
 }
 
-function Spacer({ height, columns }: { height: number; columns: number }) {
+/** One cell: columns may be hidden, and a wider one would make room for them. */
+function Spacer({ height }: { height: number }) {
   if (height <= 0) return null;
   return (
     <tr class="spacer" style={{ height: `${height}px` }}>
-      <td colSpan={columns} />
+      <td />
     </tr>
   );
 }

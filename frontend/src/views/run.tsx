@@ -145,7 +145,7 @@ function show(item: Evidence, story: Story, store: LaneStore): void {
   const points = store.points(lane).peek();
   const { axis, clock, full } = rangesOf(story, points, nav.peek().axis, null);
   const x = placeOf(item, axis, clock);
-  if (x !== null) adjust({ range: around(x, 0.32, full) });
+  if (x !== null) adjust({ axis, range: around(x, 0.32, full) });
   lit.value = { lane, x };
   const element = [...document.querySelectorAll<HTMLElement>("[data-lane]")].find(
     (candidate) => candidate.dataset.lane === lane,

@@ -1,8 +1,8 @@
-import { cleanup, render, screen } from "@testing-library/preact";
+import { cleanup, fireEvent, render, screen } from "@testing-library/preact";
 import { afterEach, expect, test } from "vitest";
 import type { RunRow } from "../api-types";
 import { row, unmonitored } from "../testing/rows";
-import { KERAS_SNIPPET } from "../words";
+import { SNIPPETS } from "../words";
 import { Start } from "./start";
 
 afterEach(cleanup);
@@ -38,6 +38,15 @@ test("runs without health data are counted and listed", () => {
 test("the snippet can be copied", () => {
   show([]);
 
-  expect(document.querySelector(".code-box code")?.textContent).toBe(KERAS_SNIPPET);
+  expect(document.querySelector(".code-box code")?.textContent).toBe(SNIPPETS.Keras);
   expect(screen.getByRole("button", { name: "Copy the code" })).toBeTruthy();
+});
+
+test("there is something to paste for every way to train", () => {
+  show([]);
+
+  fireEvent.click(screen.getByRole("button", { name: "Your own loop" }));
+
+  const shown = document.querySelector(".code-box code")?.textContent;
+  expect(shown).toBe(SNIPPETS["Your own loop"]);
 });

@@ -1,10 +1,19 @@
 // What a newcomer sees: no runs yet, or runs that nobody monitored, and the one line to add.
+import { useState } from "preact/hooks";
 import type { RunList, RunRow } from "../api-types";
 import { CodeBox } from "../parts/code-box";
 import { Glyph } from "../parts/glyph";
 import { NavLink } from "../parts/nav-link";
+import { Switch } from "../parts/switch";
 import type { Shape } from "../run-tone";
-import { KERAS_SNIPPET, noneMonitored, noRunsSentence, placesRead } from "../words";
+import {
+  noneMonitored,
+  noRunsSentence,
+  placesRead,
+  SNIPPET_NAMES,
+  SNIPPETS,
+  type SnippetName,
+} from "../words";
 
 export function Start({ list }: { list: RunList }) {
   const empty = list.runs.length === 0;
@@ -41,14 +50,21 @@ export function Start({ list }: { list: RunList }) {
 
 /** The lines to paste. Also shown on the page of a run without health data. */
 export function Snippet({ children }: { children?: preact.ComponentChildren }) {
+  const [chosen, choose] = useState<SnippetName>("Keras");
   return (
     <section class="card snippet" aria-labelledby="paste-this">
       <header>
         <h2 id="paste-this">Paste this</h2>
-        <span class="faint">Keras</span>
+        <Switch
+          legend="How do you train?"
+          items={SNIPPET_NAMES}
+          chosen={chosen}
+          title={(name) => name}
+          onSwitch={(name) => choose(name)}
+        />
       </header>
       <div class="card-body">
-        <CodeBox code={KERAS_SNIPPET} />
+        <CodeBox code={SNIPPETS[chosen]} />
         {children}
       </div>
     </section>
