@@ -33,17 +33,19 @@ interface Seen {
   axis: string;
   full: Range;
   at: number;
+  live: boolean;
 }
 
 export function useFollow(story: Story, { axis, full, range }: Ranges): Follow {
   const zoom = nav.value.range;
   const live = isLive(story.run.state);
   const at = story.run.last_seen_at ?? 0;
-  const seen = useRef<Seen>({ zoom: null, axis, full, at });
+  const seen = useRef<Seen>({ zoom: null, axis, full, at, live });
   if (seen.current.zoom !== zoom || seen.current.axis !== axis)
-    seen.current = { zoom, axis, full, at };
+    seen.current = { zoom, axis, full, at, live };
   const before = seen.current.full;
-  const follows = zoom !== null && live && isAtEnd(zoom, before);
+  // Also to the mark of its stop, if it has just ended.
+  const follows = zoom !== null && seen.current.live && isAtEnd(zoom, before);
   const toEnd = () => adjust({ axis, range: atEnd(range, full) });
   useEffect(() => {
     if (follows && full[1] > before[1]) toEnd();
