@@ -91,26 +91,6 @@ def test_both_runs_are_drawn_in_one_lane(
         wait_for_ink(canvas, 0.2, ink)
 
 
-def test_runs_are_matched_in_every_way(
-    twins: TensorBoardServer, open_page: Callable[[str], Any]
-) -> None:
-    page = open_page(f"{twins.url}/#health&{COMPARISON}&p.health.b=healthy")
-    tab = page.health
-
-    for align, axis in (
-        ("Same time since start", "Time since start"),
-        ("Same epoch", "Epoch"),
-        ("From the end", "Time from the end"),
-        ("Same step", "Step"),
-    ):
-        tab.get_by_role("button", name=align, exact=True).click()
-
-        tab.locator(".timeline-head .lane-words", has_text=axis).wait_for()
-        tab.get_by_role("heading", name="host memory").first.wait_for()
-        wait_for_ink(tab.locator("[data-lane=host_memory] canvas"), 0.2, "--a")
-    page.assert_quiet(twins.url)
-
-
 def test_a_link_keeps_the_runs_their_alignment_and_the_zoom(
     twins: TensorBoardServer, open_page: Callable[[str], Any]
 ) -> None:
