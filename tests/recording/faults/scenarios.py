@@ -6,6 +6,7 @@ Each returns what a fault of ours must not change.
 import builtins
 import contextlib
 import logging
+import math
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -184,7 +185,7 @@ class OnGpu(float):
 
 def loop(logdir: Path) -> Any:
     """A loop of the program's own, in the open."""
-    model = trained_again("fit")
+    model = trained_again("loop")
     data = tf.data.Dataset.from_tensor_slices((X, Y)).batch(8)
     with watch(logdir, model=model, optimizer=model.optimizer, watcher=False) as health:
         for epoch in range(2):
@@ -195,6 +196,18 @@ def loop(logdir: Path) -> Any:
             health.epoch_end(accuracy=1.0)
     end_process()
     return "a loop", bits(model), (sorted(vars(model)), sorted(vars(model.optimizer)))
+
+
+def loop_asked_to_stop(logdir: Path) -> Any:
+    """A loop whose loss is no number, and that asks whether to go on."""
+    model = trained_again("loop")
+    with watch(logdir, model=model, watcher=False, stop_on=["nan"]) as health:
+        for step in range(100):
+            health.step(loss=math.nan if step else 1.0)
+            if health.should_stop:
+                break
+    end_process()
+    return bits(model)
 
 
 def _step(model: Any, x: Any, y: Any) -> Any:
@@ -271,4 +284,5 @@ SCENARIOS: tuple[Scenario, ...] = (
     launched,
     notebook,
     asked_to_stop,
+    loop_asked_to_stop,
 )
