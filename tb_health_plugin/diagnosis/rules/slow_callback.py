@@ -66,9 +66,10 @@ def _matters(
 ) -> bool:
     if use.steps < FEWEST_STEPS or use.share(seconds) < least:
         return False
-    saves = [s for s in training.saves if s.callback == name]
+    # What is not known of a save speaks for it: it may be this callback's, and long.
+    saves = [s for s in training.saves if s.callback in (name, None, "")]
     saved = sum(s.seconds or 0.0 for s in saves)
-    mostly_saving = saved > 0.5 * seconds
+    mostly_saving = saved > 0.5 * seconds or any(s.seconds is None for s in saves)
     epochs = max(1, len(training.epochs))
     if not mostly_saving:
         return seconds >= LEAST_SECONDS

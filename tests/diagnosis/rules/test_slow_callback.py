@@ -95,6 +95,10 @@ class TestHealthy:
 
         assert found is None
 
+    @pytest.mark.parametrize("known", [(None, "Keeper"), (4.5, None)])
+    def test_saves_of_which_too_little_is_known(self, known):
+        assert run({"Keeper": 8.0}, saves=saves(3, *known)) is None
+
     def test_a_run_of_a_second(self):
         assert run({"Plots": 0.3}, seconds=0.4) is None
 
