@@ -31,7 +31,7 @@ cases: $(READY) ## Run trainings that fail or look as if, and compare verdicts (
 	$(BIN)/python -m tests.cases $(IDS) $(if $(CASES),--dir $(CASES))
 
 test: check ## Everything: lint, types, all tests, a real TensorBoard, a real browser
-	$(PYTEST) -m "live or browser"
+	$(PYTEST) -m "live or browser or thorough"
 
 check: lint frontend-check fast ## Lint, types and fast tests, in under two minutes
 
@@ -43,7 +43,7 @@ lint: $(READY)
 	$(BIN)/codespell
 
 fast: $(READY)
-	$(PYTEST) -q -m "not live and not browser"
+	$(PYTEST) -q -m "not live and not browser and not thorough"
 
 frontend: $(NODE_READY) ## Build the page into tb_health_plugin/server/static
 	.ci/npm run build

@@ -115,6 +115,7 @@ class TestEachRun:
     def test_without_samples(self, name: str):
         check(name, copied(recorded(name), rows=slice(0)))
 
+    @pytest.mark.thorough
     def test_without_any_one_field(self, name: str):
         attempt = recorded(name)
         for kind in {type(fact) for fact in attempt.everything()}:
@@ -122,6 +123,7 @@ class TestEachRun:
                 check(name, without_fields(attempt, kind, {field}))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", runs.healthy_names())
 def test_a_healthy_run_raises_no_alarm_for_what_nobody_measured(name: str):
     attempt = recorded(name)

@@ -42,6 +42,8 @@ FEWEST_STEPS = 20
 # Saving per epoch is what one should do. It matters only if epochs are real, not a
 # fraction of a second as in an example.
 LEAST_SECONDS_PER_RARE_SAVE = 5.0
+# They save. If no save of theirs is in the record, it may be once per epoch.
+SAVERS = ("ModelCheckpoint", "BackupAndRestore")
 # Saves are rare if there are no more than about one per epoch.
 RARE_SAVES_PER_EPOCH = 1.5
 
@@ -99,13 +101,17 @@ def _verdict(
     if saves:
         text = f"It saved the model {len(saves):,} times, every {_every(steps_apart)}."
         evidence.append(Evidence(text=text, at=at))
+    unseen = name in SAVERS and not saves
+    because = "Each call of it was timed."
+    if unseen:
+        because += " How often it saved is not recorded."
     return Verdict(
         id="slow_callback",
         detail=name,
         severity="warning",
-        confidence="proven",
+        confidence="likely" if unseen else "proven",
         headline=f"The callback {name} took {use.share(seconds):.0%} of the time",
-        because="Each call of it was timed.",
+        because=because,
         cause_at=at,
         stopped_at=case.stopped_at,
         place={"callback": name},

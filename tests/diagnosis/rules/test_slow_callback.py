@@ -73,6 +73,13 @@ class TestSlow:
 
         assert isinstance(found, Verdict)
 
+    def test_a_saver_whose_saves_nobody_saw(self):
+        found = run({"ModelCheckpoint": 8.0})
+
+        assert isinstance(found, Verdict)
+        assert found.confidence == "likely"
+        assert "How often it saved is not recorded." in found.because
+
     def test_the_slowest_is_named(self):
         found = run({"Fast": 1.0, "Slow": 7.0})
 
