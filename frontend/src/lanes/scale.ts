@@ -8,7 +8,7 @@ export function toPixels(x: number, range: Range, width: number): number {
 }
 
 /** Room after the end, so that the mark of the stop fits. */
-const ROOM_AFTER_STOP = 0.09;
+export const ROOM_AFTER_STOP = 0.09;
 
 export function fullRange(start: number, end: number, live: boolean): Range {
   const span = end > start ? end - start : 1;

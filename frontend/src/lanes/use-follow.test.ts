@@ -9,10 +9,17 @@ describe("a live run while zoomed", () => {
   });
 
   test("keeps how much is in sight when it moves to the end", () => {
-    expect(atEnd([20, 40], [0, 130])).toEqual([110, 130]);
+    expect(atEnd([20, 40], [0, 130], 130)).toEqual([110, 130]);
+  });
+
+  test("keeps the mark of the stop in sight, with little after it", () => {
+    const [from, to] = atEnd([630, 650], [0, 716], 657);
+
+    expect(from).toBeLessThan(657);
+    expect(to).toBeCloseTo(658.8);
   });
 
   test("never shows more than there is", () => {
-    expect(atEnd([-50, 500], [0, 100])).toEqual([0, 100]);
+    expect(atEnd([-50, 500], [0, 100], 100)).toEqual([0, 100]);
   });
 });

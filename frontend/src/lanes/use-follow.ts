@@ -3,7 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import type { Maybe, Story } from "../api-types";
 import { isLive } from "../run-tone";
 import { adjust, nav } from "../state";
-import type { Range } from "./scale";
+import { type Range, ROOM_AFTER_STOP } from "./scale";
 import type { Ranges } from "./use-ranges";
 
 /** Nearer to the end than this share of what is in sight counts as at the end. */
@@ -11,10 +11,11 @@ const NEAR_END = 0.02;
 /** Less is not worth a button. */
 const LEAST_SECONDS = 1;
 
-/** The same part of the screen, moved so that it ends where the data ends. */
-export function atEnd(zoom: Range, full: Range): Range {
+/** As much as before, moved to where the data ends; of what is after a stop, little. */
+export function atEnd(zoom: Range, full: Range, end: number): Range {
   const span = Math.min(zoom[1] - zoom[0], full[1] - full[0]);
-  return [full[1] - span, full[1]];
+  const right = Math.min(full[1], end + span * ROOM_AFTER_STOP);
+  return [right - span, right];
 }
 
 export function isAtEnd(zoom: Range, full: Range): boolean {
@@ -36,7 +37,7 @@ interface Seen {
   live: boolean;
 }
 
-export function useFollow(story: Story, { axis, full, range }: Ranges): Follow {
+export function useFollow(story: Story, { axis, full, end, range }: Ranges): Follow {
   const zoom = nav.value.range;
   const live = isLive(story.run.state);
   const at = story.run.last_seen_at ?? 0;
@@ -46,7 +47,7 @@ export function useFollow(story: Story, { axis, full, range }: Ranges): Follow {
   const before = seen.current.full;
   // Also to the mark of its stop, if it has just ended.
   const follows = zoom !== null && seen.current.live && isAtEnd(zoom, before);
-  const toEnd = () => adjust({ axis, range: atEnd(range, full) });
+  const toEnd = () => adjust({ axis, range: atEnd(range, full, end) });
   useEffect(() => {
     if (follows && full[1] > before[1]) toEnd();
   }, [follows, full[1], before[1]]);
