@@ -32,15 +32,14 @@ def may_use_network(pid: int, root: Path = Path("/")) -> bool:
     mounts = read(proc / f"{pid}/mountinfo")
     if not mounts or any(_is_remote(line) for line in mounts.splitlines()):
         return True
-    far = {
-        number
-        for name in _TABLES
-        for number in _far_connections(read(proc / f"{pid}/net/{name}"))
-    }
-    if not far:
-        return False
     tree = [pid, *descendants(proc, pid, leave_out=os.getpid())]
-    return any(far & sockets for sockets in (_sockets(proc, one) for one in tree))
+    held = {number for one in tree for number in _sockets(proc, one)}
+    if not held:
+        return False
+    # The kernel takes milliseconds to write these tables: they are asked last.
+    return any(
+        held & _far_connections(read(proc / f"{pid}/net/{name}")) for name in _TABLES
+    )
 
 
 def _is_remote(line: str) -> bool:

@@ -117,7 +117,8 @@ class StallWatch:
         self._beats = progress.beats
         self._silent_looks = self._silent_looks + 1 if is_silent else 0
         total = sum(numbers.get(name, 0.0) for name in _NETWORK)
-        if self._silent_looks >= _SILENT_LOOKS and not may_use_network(self._pid):
+        is_asked = self._silent_looks >= _SILENT_LOOKS and total != self._network_bytes
+        if is_asked and not may_use_network(self._pid):
             self._foreign_bytes += total - self._network_bytes
         self._network_bytes = total
         return total - self._foreign_bytes
