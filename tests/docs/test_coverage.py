@@ -26,7 +26,9 @@ TRIED_BY = {
 # Drawings, and nothing to type.
 DRAWINGS = {"docs/architecture.md": 1, "docs/event_format.md": 1, "CONTRIBUTING.md": 1}
 # Stands for something that the reader fills in.
-PLACEHOLDER = re.compile(r"\b(NAME|CAUSE|DIR|N|RUN|LOGDIR|FILE|RULE)\b|…|\.\.\.|<\w+>")
+FILLED_IN_BY_READER = re.compile(
+    r"\b(NAME|CAUSE|DIR|N|RUN|LOGDIR|FILE|RULE)\b|…|\.\.\.|<\w+>"
+)
 
 
 def test_every_block_is_in_a_language_that_is_tried():
@@ -72,8 +74,8 @@ def test_the_line_for_reactions_is_what_they_get():
 
 @pytest.mark.parametrize(("page", "command"), inline_commands("tb-health"))
 def test_commands_in_the_text_can_be_typed(page: str, command: str):
-    if PLACEHOLDER.search(command):
-        command = PLACEHOLDER.sub("1", command)
+    if FILLED_IN_BY_READER.search(command):
+        command = FILLED_IN_BY_READER.sub("1", command)
     words = shlex.split(command)[1:]
     if words[0] == "run":
         own, _ = run.split(words[1:])

@@ -156,6 +156,13 @@ def starved(logdir: Path) -> None:
     fit(classifier(), logdir, 30, data=(data, None))
 
 
+def small_steps(logdir: Path) -> None:
+    """The CPU hands out so little work at a time that the GPU waits for it."""
+    scripted(logdir, gpu0_busy=14, gpu0_memory_busy=3, gpu0_power=80_000)
+    sees_gpu(2 * GIB)
+    long(logdir, 45)
+
+
 def fragmented(logdir: Path) -> None:
     """More is free than was asked for, in pieces."""
     scripted(logdir, gpu0_memory_total=16 * GIB, gpu0_memory_used=15 * GIB)
@@ -253,7 +260,15 @@ TRAININGS = {
     one.__name__: one
     for one in (
         *(gpu_fault, gpu_ecc, gpu_lost, gpu_throttled, falling_clocks, shared),
-        *(gpu_idle, starved, gpu_oom, gpu_oom_other, fragmented, healthy_gpu),
+        *(
+            gpu_idle,
+            starved,
+            small_steps,
+            gpu_oom,
+            gpu_oom_other,
+            fragmented,
+            healthy_gpu,
+        ),
     )
 }
 
