@@ -19,7 +19,10 @@ Measured = dict[str, float]
 
 @dataclass(frozen=True)
 class Cost:
-    """All measurements of one workload, by variant; the first one is bare."""
+    """All measurements of one workload, by variant, each with the number of its round.
+
+    The first variant is bare, and has a measurement in every round.
+    """
 
     workload: str
     seen: dict[str, list[Measured]]
@@ -28,9 +31,9 @@ class Cost:
     def __str__(self) -> str:
         lines = [
             f"### What recording costs: {self.workload}\n",
-            "| variant | ms per step | ratio (min to max) | CPU ms per step "
+            "| variant | rounds | ms per step | ratio (min to max) | CPU ms per step "
             "| ratio (min to max) | start, s | peak memory, MiB |",
-            "| --- | --- | --- | --- | --- | --- | --- |",
+            "| --- | --- | --- | --- | --- | --- | --- | --- |",
         ]
         lines += [self._row(name) for name in self.seen]
         lines += [
@@ -61,7 +64,7 @@ class Cost:
     def _row(self, name: str) -> str:
         wall, cpu = self._times(name, "wall"), self._times(name, "cpu")
         return (
-            f"| {name} | {wall} | {cpu} "
+            f"| {name} | {len(self.seen[name])} | {wall} | {cpu} "
             f"| {self._more(name, 'start'):+.2f} | {self._more(name, 'peak'):+.0f} |"
         )
 
@@ -75,11 +78,14 @@ class Cost:
 
     def _ratio(self, name: str, what: str) -> tuple[float, float, float]:
         """To bare, in the same round: median, smallest, largest."""
-        pairs = zip(self.seen[name], self.seen[BARE], strict=True)
-        ratios = sorted(one[what] / bare[what] for one, bare in pairs)
+        ratios = sorted(one / bare for one, bare in self._pairs(name, what))
         return statistics.median(ratios), ratios[0], ratios[-1]
 
     def _more(self, name: str, what: str) -> float:
         """How much more than bare, in the median."""
-        pairs = zip(self.seen[name], self.seen[BARE], strict=True)
-        return statistics.median(one[what] - bare[what] for one, bare in pairs)
+        return statistics.median(one - bare for one, bare in self._pairs(name, what))
+
+    def _pairs(self, name: str, what: str) -> list[tuple[float, float]]:
+        """A variant's measurements, each with bare's of the same round."""
+        bare = {one["round"]: one[what] for one in self.seen[BARE]}
+        return [(one[what], bare[one["round"]]) for one in self.seen[name]]

@@ -21,7 +21,10 @@ MACHINE = Machine("CPU", 2, 8.0, "Linux 6.1", "3.12.1", {"tensorflow": "2.21"}, 
 
 
 def measured(*steps: float) -> list[dict[str, float]]:
-    return [{"wall": s, "cpu": s, "start": s, "peak": 100 * s} for s in steps]
+    return [
+        {"round": number, "wall": s, "cpu": s, "start": s, "peak": 100 * s}
+        for number, s in enumerate(steps)
+    ]
 
 
 @pytest.fixture
@@ -52,6 +55,16 @@ def test_figures_come_from_the_measurement(report: Report):
         "takes 14 MiB and 0.6 % of one core; a SIGKILL is on disk after 0.31 s" in said
     )
     assert "3 rounds on 2 cores (CPU, TensorFlow 2.21), 2026-11-18" in said
+
+
+def test_a_measurement_is_compared_with_bare_of_its_own_round():
+    seen = {"bare": measured(1, 5, 2), "other": measured(2, 0, 4)}
+    del seen["other"][1]
+
+    told = Cost("fit", seen, {}).as_json()
+
+    ratio = told["variants"]["other"]["wall_ratio"]
+    assert ratio == {"median": 2, "min": 2, "max": 2}
 
 
 def test_a_measurement_is_stored_and_told_by_one_command(
