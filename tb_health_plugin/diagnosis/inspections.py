@@ -5,7 +5,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tb_health_plugin.diagnosis.case import Training
+from tb_health_plugin.diagnosis.case import Case, Training
 from tb_health_plugin.diagnosis.verdict import NotMeasured
 from tb_health_plugin.events import facts
 
@@ -30,10 +30,13 @@ _SIDE_NAMES = frozenset(
 # Layers whose weights are looked up, not multiplied: most rows rest in most steps.
 _LOOKUPS = ("Embedding",)
 
-GRADIENTS_NOT_MEASURED = NotMeasured(
-    what="gradients and weights",
-    why="no step of this training was looked at closely",
-    enable="Train with HealthCallback, or for your own loop within tb-health run.",
+_GRADIENTS = "gradients and weights"
+# How the recorder names what it gave up, and why it has to.
+_GIVEN_UP = "gradients"
+_SIDE_EFFECT = "has the operation"
+_SIDE_EFFECT_OUT = (
+    "Take printing, summaries and Python functions out of the training step: a close "
+    "look runs the step once more, and these must not happen twice."
 )
 
 
@@ -87,6 +90,21 @@ class SeenLayer:
     stds: tuple[float, ...]
     lowest: tuple[float, ...]
     highest: tuple[float, ...]
+
+
+def gradients_not_measured(case: Case) -> NotMeasured:
+    """Why no step was looked at, and what to do about it."""
+    for gap in case.attempt.all(facts.RecordingStopped):
+        if _GIVEN_UP not in (gap.what or ""):
+            continue
+        why = gap.why or "the recording of it failed"
+        enable = _SIDE_EFFECT_OUT if _SIDE_EFFECT in why else None
+        return NotMeasured(what=_GRADIENTS, why=why, enable=enable)
+    return NotMeasured(
+        what=_GRADIENTS,
+        why="no step of this training was looked at closely",
+        enable="Train with HealthCallback, or for your own loop within tb-health run.",
+    )
 
 
 def known(values: Iterable[float]) -> list[float]:

@@ -1,6 +1,7 @@
 """Numbers that are not measured but follow from what is: rates, shares, step times."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tb_health_plugin.events import facts
 from tb_health_plugin.events.columns import NOT_MEASURED
@@ -31,6 +32,9 @@ def rates(attempt: Attempt) -> Table:
         share = columns["data_wait_fraction"]
         known = measured(share)
         share[known] = np.minimum(share[known], 1.0)
+    if "steps_per_second" in columns:
+        steps = columns["steps_per_second"]
+        steps[_between_trainings(attempt, time) & (steps == 0)] = NOT_MEASURED
     table = Table()
     table.append(columns)
     return table
@@ -70,6 +74,22 @@ def loss_profiles(attempt: Attempt) -> Table:
             }
         )
     return table
+
+
+def _between_trainings(attempt: Attempt, time: Array) -> NDArray[np.bool_]:
+    """Whether a training had ended by then and no other had begun.
+
+    No steps are to be expected then, and a pace of zero would read like a fault.
+    """
+    began = np.sort([one.wall_time for one in attempt.all(facts.TrainingStarted)])
+    ended = np.sort([one.wall_time for one in attempt.all(facts.TrainingEnded)])
+    if not len(ended):
+        return np.zeros(len(time), bool)
+    last_end = np.concatenate([[-np.inf], ended])[np.searchsorted(ended, time, "right")]
+    beginnings = np.concatenate([[-np.inf], began])
+    last_beginning = beginnings[np.searchsorted(began, time, "right")]
+    is_over: NDArray[np.bool_] = np.isfinite(last_end) & (last_end >= last_beginning)
+    return is_over
 
 
 def _rate(time: Array, counter: Array) -> Array:

@@ -40,6 +40,16 @@ def test_a_clock_or_counter_that_goes_back_gives_no_rate():
     assert known(table, "steps_per_second") == [1.0]
 
 
+def test_no_pace_is_told_when_nothing_trains():
+    made = attempt(wall_time=[0, 1, 2, 3, 4, 5, 6], step=[0, 9, 9, 9, 9, 12, 12])
+    made.add(facts.TrainingStarted(wall_time=0.5))
+    made.add(facts.TrainingEnded(wall_time=2.5))
+    made.add(facts.TrainingStarted(wall_time=3.5))
+
+    # A zero while it trains is one, and so is the last one: nobody saw it end.
+    assert known(rates(made), "steps_per_second") == [9, 0, 0, 3, 0]
+
+
 def test_nobody_waits_more_than_all_the_time():
     table = rates(attempt(wall_time=[0, 1, 2], data_waited_seconds=[0, 0.25, 3.0]))
 

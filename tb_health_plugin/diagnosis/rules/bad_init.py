@@ -92,7 +92,7 @@ def judge(case: Case) -> Outcome:
     if found is None and failed:
         found = _off_scale(case, training, kernels)
     if found is None and not training.inspections:
-        return inspections.GRADIENTS_NOT_MEASURED
+        return inspections.gradients_not_measured(case)
     return found
 
 

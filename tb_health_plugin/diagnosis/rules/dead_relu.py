@@ -75,7 +75,7 @@ def judge(case: Case) -> Outcome:
     if bad is not None and bad.lasting:
         return None
     if not training.inspections:
-        return _by_settings(case, training) or inspections.GRADIENTS_NOT_MEASURED
+        return _by_settings(case, training) or inspections.gradients_not_measured(case)
     seen = inspections.looks(training)
     every = inspections.variables(training, seen)
     learned = loss_course.has_learned(training)

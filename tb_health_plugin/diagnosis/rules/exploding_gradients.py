@@ -47,7 +47,7 @@ def judge(case: Case) -> Outcome:
     if training is None or training.steps < LEAST_STEPS:
         return None
     if not training.inspections:
-        return inspections.GRADIENTS_NOT_MEASURED
+        return inspections.gradients_not_measured(case)
     if is_unscaled(training) or not began_huge(training):
         return None
     # Huge gradients that are clipped or wear off do no harm.

@@ -85,7 +85,7 @@ def judge(case: Case) -> Outcome:
         return None
     found = _never_settles(case, training)
     if found is None and not training.inspections:
-        return inspections.GRADIENTS_NOT_MEASURED
+        return inspections.gradients_not_measured(case)
     return found
 
 

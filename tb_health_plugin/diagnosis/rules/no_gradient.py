@@ -50,7 +50,7 @@ def judge(case: Case) -> Outcome:
     if not seen:
         if said is not None:
             return _as_said(case, training, said)
-        return inspections.GRADIENTS_NOT_MEASURED
+        return inspections.gradients_not_measured(case)
     every = inspections.variables(training, seen)
     # Only the step of Keras itself surely trains with the gradients that were seen.
     plain = training.setting("train_step") == "keras" or said is not None

@@ -62,7 +62,7 @@ def judge(case: Case) -> Outcome:
     if loss_course.has_learned(training) is not False:
         return None
     if not training.inspections:
-        return _by_settings(case, training) or inspections.GRADIENTS_NOT_MEASURED
+        return _by_settings(case, training) or inspections.gradients_not_measured(case)
     seen = inspections.looks(training)
     faded = _faded(inspections.kernels(training, seen), case.tuned(FADED))
     saturated = [one for one in inspections.layers(training, seen) if _saturated(one)]

@@ -79,7 +79,7 @@ def judge(case: Case) -> Outcome:
         or _undone(case, training)
     )
     if found is None and not training.inspections:
-        return inspections.GRADIENTS_NOT_MEASURED
+        return inspections.gradients_not_measured(case)
     return found
 
 
