@@ -1,6 +1,6 @@
 """`make bench`: asks every question, prints a table for each, and the budgets.
 
-`python -m bench NAME...` asks only those.
+`python -m bench NAME...` asks only those, and keeps what others were answered that day.
 """
 
 import os
@@ -21,6 +21,7 @@ from bench import (
     report,
     report_speed,
     tab_speed,
+    wait_truth,
     watcher_cost,
 )
 
@@ -30,6 +31,7 @@ QUESTIONS = (
     gpu_cost,
     hook_cost,
     left_by_a_kill,
+    wait_truth,
     floors,
     reading_cost,
     first_answer,
@@ -48,7 +50,10 @@ def main() -> int:
     rounds = 1 if quick else 7
     made = report.begin(rounds, quick)
     print(made.heading(), flush=True)
-    for question in _wanted(sys.argv[1:], quick):
+    names = sys.argv[1:]
+    if names:
+        made.keep_others(OUT, names)
+    for question in _wanted(names, quick):
         for table in question.ask(rounds):
             made.tables.append((question.__name__.removeprefix("bench."), table))
             print(f"\n{table}", flush=True)

@@ -5,6 +5,7 @@ import json
 import os
 import platform
 import time
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,19 @@ from bench.budgets import Budgets, compared
 from bench.measuring import Table
 
 _PACKAGES = ("tensorflow", "keras", "tensorboard", "numpy")
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A table that was measured before."""
+
+    told: dict[str, Any]
+
+    def __str__(self) -> str:
+        return str(self.told["text"])
+
+    def as_json(self) -> dict[str, Any]:
+        return {k: v for k, v in self.told.items() if k not in ("asked_by", "text")}
 
 
 @dataclass(frozen=True)
@@ -82,8 +96,26 @@ class Report:
 
     def _results(self) -> list[dict[str, Any]]:
         return [
-            {"asked_by": asked_by, **table.as_json()} for asked_by, table in self.tables
+            {"asked_by": asked_by, **table.as_json(), "text": str(table)}
+            for asked_by, table in self.tables
         ]
+
+    def keep_others(self, folder: Path, asked: Collection[str]) -> None:
+        """Takes over what else was measured here today, with as many rounds."""
+        made = folder / "results.json"
+        if not made.exists():
+            return
+        before = json.loads(made.read_text())
+        same = {"date": self.date, "rounds": self.rounds, "quick": self.quick}
+        if any(before[name] != value for name, value in same.items()):
+            return
+        if {**before["machine"], "load_before": self.machine.load_before} != vars(
+            self.machine
+        ):
+            return
+        for result in before["results"]:
+            if result["asked_by"] not in asked:
+                self.tables.append((result["asked_by"], Kept(result)))
 
     def write(self, folder: Path) -> None:
         folder.mkdir(exist_ok=True)

@@ -1,5 +1,6 @@
 """The README's figures are those of the stored measurement, and of nothing else."""
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -84,3 +85,23 @@ def test_a_measurement_is_stored_and_told_by_one_command(
     said = stored.figures(json.loads((tmp_path / "results.json").read_text()))
     assert readme.read_text() == (f"Cost\n{stored.BEGIN}\n{said}\n{stored.END}\nmore\n")
     assert "### The watcher" in (tmp_path / "results.md").read_text()
+
+
+def test_what_was_measured_earlier_that_day_is_kept(report: Report, tmp_path: Path):
+    report.write(tmp_path)
+    again = Report(MACHINE, report.date, report.rounds, False)
+    busier = dataclasses.replace(MACHINE, load_before=2.0)
+
+    again.keep_others(tmp_path, ["watcher_cost"])
+
+    assert [asked_by for asked_by, _ in again.tables] == ["hook_cost", "hook_cost"]
+    first = report.as_json()["results"][1]
+    assert again.as_json()["results"][0] == first
+    assert str(again.tables[0][1]) == str(report.tables[1][1])
+    for other, kept in (
+        (Report(busier, report.date, report.rounds, False), 3),
+        (Report(MACHINE, "2026-11-19", report.rounds, False), 0),
+        (Report(MACHINE, report.date, 7, False), 0),
+    ):
+        other.keep_others(tmp_path, [])
+        assert len(other.tables) == kept
