@@ -23,5 +23,5 @@ export default defineConfig({
   // Tests read the examples of http_api.md, which lies outside this folder.
   server: { fs: { allow: [".."] } },
   // The test of the palette reads a style sheet; without `css` it would be empty.
-  test: { environment: "happy-dom", css: true },
+  test: { environment: "happy-dom", css: true, testTimeout: 60_000 },
 });

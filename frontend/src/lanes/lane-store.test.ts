@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { serve } from "../testing/answers";
 import { points } from "../testing/rows";
+import { until } from "../testing/until";
 import { createLaneStore, wantsDetail, widened } from "./lane-store";
 
 afterEach(() => vi.unstubAllGlobals());
@@ -30,11 +31,11 @@ describe("detail", () => {
     const shown = store.points("loss");
 
     store.refresh(["loss"]);
-    await vi.waitFor(() => expect(shown.value?.samples).toBe(2));
+    await until(() => expect(shown.value?.samples).toBe(2));
 
     store.zoom(["loss"], zoom);
     expect(shown.value?.samples).toBe(2);
-    await vi.waitFor(() => expect(shown.value?.samples).toBe(4));
+    await until(() => expect(shown.value?.samples).toBe(4));
 
     store.zoom(["loss"], null);
     expect(shown.value?.samples).toBe(2);
@@ -49,12 +50,12 @@ describe("detail", () => {
     const fine = () => asked.filter(({ url }) => url.includes("from=")).length;
     const store = createLaneStore("run");
     store.refresh(["loss"]);
-    await vi.waitFor(() => expect(store.points("loss").value?.samples).toBe(2));
+    await until(() => expect(store.points("loss").value?.samples).toBe(2));
 
     for (let at = 0; at < 20; at += 1) {
       store.zoom(["loss"], { axis: "step", from: at / 100, to: 1 + at / 100 });
     }
-    await vi.waitFor(() => expect(store.points("loss").value?.samples).toBe(4));
+    await until(() => expect(store.points("loss").value?.samples).toBe(4));
     store.zoom(["loss"], { axis: "step", from: 0.3, to: 1.3 });
     expect(store.points("loss").value?.samples).toBe(4);
     await new Promise((resolve) => setTimeout(resolve, 200));
@@ -71,7 +72,7 @@ describe("detail", () => {
     store.zoom(["loss"], zoom);
     store.refresh(["loss"]);
 
-    await vi.waitFor(() => expect(store.points("loss").value?.samples).toBe(4));
+    await until(() => expect(store.points("loss").value?.samples).toBe(4));
   });
 });
 
@@ -81,5 +82,5 @@ test("a lane that cannot be read is known to have failed", async () => {
 
   store.refresh(["loss"]);
 
-  await vi.waitFor(() => expect(store.failed("loss")).toBe(true));
+  await until(() => expect(store.failed("loss")).toBe(true));
 });

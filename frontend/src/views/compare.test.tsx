@@ -6,6 +6,7 @@ import { nav, runList } from "../state";
 import { type Asked, serve } from "../testing/answers";
 import { COMPARE, ERROR, example, LANE } from "../testing/http-api-examples";
 import { row } from "../testing/rows";
+import { until } from "../testing/until";
 import { START } from "../url-state";
 import { CompareView } from "./compare";
 
@@ -131,7 +132,7 @@ describe("the example of the document", () => {
   test("asks again for another alignment", async () => {
     fireEvent.click(screen.getByText("Same time since start"));
 
-    await vi.waitFor(() =>
+    await until(() =>
       expect(asked.some(({ url }) => url.includes("align=time"))).toBe(true),
     );
     expect(nav.value.align).toBe("time");

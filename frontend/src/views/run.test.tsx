@@ -7,6 +7,7 @@ import { nav, reloads } from "../state";
 import { serve } from "../testing/answers";
 import { ERROR, example, LANE, RUN } from "../testing/http-api-examples";
 import { finding, lane, row, story, unmonitored } from "../testing/rows";
+import { until } from "../testing/until";
 import { START } from "../url-state";
 import { RunView } from "./run";
 
@@ -139,7 +140,7 @@ describe("the example of the document", () => {
   test("the axis can be switched", async () => {
     fireEvent.click(screen.getByText("Time since start"));
 
-    await vi.waitFor(() => expect(nav.value.axis).toBe("rel"));
+    await until(() => expect(nav.value.axis).toBe("rel"));
   });
 });
 
@@ -265,5 +266,5 @@ test("a changed verdict is announced once", async () => {
   answer = story({ run: row({ state: "stuck", headline: "No step for 18 minutes" }) });
   reloads.value += 1;
 
-  await vi.waitFor(() => expect(announcer?.textContent).toBe("No step for 18 minutes"));
+  await until(() => expect(announcer?.textContent).toBe("No step for 18 minutes"));
 });

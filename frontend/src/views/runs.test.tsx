@@ -5,6 +5,7 @@ import { nav, runList } from "../state";
 import { type Answer, serve } from "../testing/answers";
 import { example, RUNS } from "../testing/http-api-examples";
 import { row, unmonitored } from "../testing/rows";
+import { until } from "../testing/until";
 import { START } from "../url-state";
 import { picks } from "./run-picks";
 import { RunsView } from "./runs";
@@ -110,17 +111,17 @@ describe("finding runs", () => {
 
     fireEvent.click(screen.getByText("Failed"));
 
-    await vi.waitFor(() => expect(shownNames()).toEqual(["bad"]));
+    await until(() => expect(shownNames()).toEqual(["bad"]));
   });
 
   test("a cause filters, and a second click takes it off again", async () => {
     await show([...runs, row({ name: "nan", severity: "critical", chip: "NaN loss" })]);
 
     fireEvent.click(screen.getByRole("button", { name: /^NaN loss/ }));
-    await vi.waitFor(() => expect(shownNames()).toEqual(["nan"]));
+    await until(() => expect(shownNames()).toEqual(["nan"]));
 
     fireEvent.click(screen.getByRole("button", { name: /^NaN loss/ }));
-    await vi.waitFor(() => expect(shownNames()).toHaveLength(3));
+    await until(() => expect(shownNames()).toHaveLength(3));
   });
 
   test("the search narrows, and a way back is offered", async () => {
@@ -129,7 +130,7 @@ describe("finding runs", () => {
     fireEvent.input(screen.getByRole("searchbox"), { target: { value: "zzz" } });
     fireEvent.click(await screen.findByText("Show all runs"));
 
-    await vi.waitFor(() => expect(shownNames()).toHaveLength(2));
+    await until(() => expect(shownNames()).toHaveLength(2));
   });
 
   test("headers sort", async () => {
@@ -137,7 +138,7 @@ describe("finding runs", () => {
 
     fireEvent.click(screen.getByText("Run"));
 
-    await vi.waitFor(() => expect(shownNames()).toEqual(["bad", "good"]));
+    await until(() => expect(shownNames()).toEqual(["bad", "good"]));
     const head = screen.getByRole("columnheader", { name: "Run" });
     expect(head.getAttribute("aria-sort")).toBe("ascending");
   });
@@ -182,7 +183,7 @@ test("a server that is gone leaves the old data with a bar on top", async () => 
   answer = { json: { runs: [row({ name: "new" })] } };
   fireEvent.click(screen.getByText("Try again"));
 
-  await vi.waitFor(() => expect(shownNames()).toEqual(["new"]));
+  await until(() => expect(shownNames()).toEqual(["new"]));
   expect(screen.queryByText(/did not answer/)).toBeNull();
 });
 

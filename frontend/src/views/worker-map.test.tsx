@@ -4,6 +4,7 @@ import type { Workers } from "../api-types";
 import { type Asked, serve } from "../testing/answers";
 import { example, WORKERS } from "../testing/http-api-examples";
 import { story } from "../testing/rows";
+import { until } from "../testing/until";
 import { gradient, heatOf, rangeOf, WorkerMap } from "./worker-map";
 
 const TWO: Workers = { size: 2, notes: [], table: [] };
@@ -40,7 +41,7 @@ test("another quantity asks the server again", async () => {
 
   fireEvent.click(screen.getByRole("button", { name: "Memory" }));
 
-  await vi.waitFor(() => expect(asked.at(-1)?.url).toContain("quantity=memory"));
+  await until(() => expect(asked.at(-1)?.url).toContain("quantity=memory"));
 });
 
 describe("heat", () => {
