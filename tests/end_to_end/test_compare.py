@@ -14,7 +14,7 @@ from tests.end_to_end.light_tensorboard import tensorboard
 
 pytestmark = [pytest.mark.live, pytest.mark.browser]
 
-STEPS, LEAK_FROM, BEGAN = 600, 400, 1_000.0
+STEPS, EPOCH_STEPS, LEAK_FROM, BEGAN = 600, 100, 400, 1_000.0
 GIB = float(1 << 30)
 COMPARISON = "p.health.view=compare&p.health.a=crashed"
 
@@ -34,7 +34,7 @@ def twins(logs: Path, write_attempt) -> Iterator[TensorBoardServer]:
         ],
         "healthy": [
             facts.TrainingEnded(
-                wall_time=BEGAN + STEPS, step=STEPS, training=0, epochs_done=1
+                wall_time=BEGAN + STEPS, step=STEPS, training=0, epochs_done=6
             ),
             facts.RunEnded(wall_time=BEGAN + STEPS, step=STEPS, reason="finished"),
         ],
@@ -47,11 +47,11 @@ def twins(logs: Path, write_attempt) -> Iterator[TensorBoardServer]:
         start = facts.RunStarted(wall_time=BEGAN, pid=1, program="train.py")
         cached = {"data.cache": str(name == "crashed")}
         begun = facts.TrainingStarted(
-            wall_time=BEGAN, training=0, planned_epochs=1, settings=cached
+            wall_time=BEGAN, training=0, planned_epochs=6, settings=cached
         )
         write_attempt(
             name,
-            told=[start, begun, *end],
+            told=[start, begun, *_epochs(), *end],
             samples=[
                 (BEGAN + 1 + at, {"step": at + 1, "process_rss_bytes": held[at]})
                 for at in range(STEPS)
@@ -60,6 +60,20 @@ def twins(logs: Path, write_attempt) -> Iterator[TensorBoardServer]:
     with tensorboard(["--logdir", str(logs), "--reload_interval=1"]) as running:
         wait_until(lambda: len(running.json("/data/plugin/health/runs")["runs"]) == 2)
         yield running
+
+
+def _epochs() -> Iterator[facts.EpochEnded]:
+    for epoch in range(STEPS // EPOCH_STEPS):
+        first = epoch * EPOCH_STEPS
+        yield facts.EpochEnded(
+            wall_time=BEGAN + first + EPOCH_STEPS,
+            started_at=BEGAN + first,
+            step=first + EPOCH_STEPS,
+            training=0,
+            epoch=epoch,
+            first_step=first,
+            last_step=first + EPOCH_STEPS,
+        )
 
 
 def test_from_a_crash_to_its_first_difference_in_two_clicks(
@@ -104,6 +118,25 @@ def test_a_link_keeps_the_runs_their_alignment_and_the_zoom(
     pressed = again.health.locator("[aria-pressed=true]")
     pressed.get_by_text("Same time since start").wait_for()
     again.health.get_by_role("button", name="Show everything").wait_for()
+
+
+@pytest.mark.parametrize(
+    ("way", "said"), [("Same epoch", "epoch"), ("From the end", "end")]
+)
+def test_runs_are_laid_over_each_other_by_epoch_and_by_their_end(
+    twins: TensorBoardServer, open_page: Callable[[str], Any], way: str, said: str
+) -> None:
+    page = open_page(f"{twins.url}/#health&{COMPARISON}&p.health.b=healthy")
+    tab = page.health
+
+    tab.get_by_role("button", name=way).click()
+
+    tab.get_by_role("heading", name="Then host memory").wait_for()
+    tab.locator("[data-lane=host_memory]").wait_for()
+    again = open_page(page.address_with("p.health.align=")).health
+    again.locator("[aria-pressed=true]").get_by_text(way).wait_for()
+    assert said in again.get_by_role("heading", name="Then host memory").inner_text()
+    page.assert_quiet(twins.url)
 
 
 def test_nothing_sticks_out_on_a_phone(

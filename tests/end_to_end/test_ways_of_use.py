@@ -117,6 +117,26 @@ def test_evidence_leads_to_its_place_and_lights_it(
     page.address_with("p.health.from=")
 
 
+def test_lanes_below_the_screen_are_drawn_when_they_come_up(
+    tab: TensorBoardServer, open_page: Callable[[str], Any]
+) -> None:
+    page = open_page(f"{tab.url}/#health{OPEN}host_oom")
+    inside = page.health
+    last = inside.locator("[data-lane] canvas").last
+    last.wait_for()
+    page.settle()
+    pixels = "canvas => canvas.toDataURL()"
+    before = last.evaluate(pixels)
+
+    # Pressed there, the key would bring them into sight.
+    inside.locator(".lanes").dispatch_event("keydown", {"key": "+"})
+    inside.get_by_role("button", name="Show everything").wait_for()
+
+    assert last.evaluate(pixels) == before
+    last.scroll_into_view_if_needed()
+    wait_until(lambda: last.evaluate(pixels) != before)
+
+
 def test_a_fix_can_be_copied(
     tab: TensorBoardServer, open_page: Callable[[str], Any]
 ) -> None:
@@ -249,6 +269,14 @@ def test_the_timeline_is_saved_as_a_picture_and_as_a_table(
     assert saved("PNG").startswith(b"\x89PNG")
     assert saved("CSV").startswith(b"Step,")
     assert json.loads(saved("JSON"))["told"]["verdict"]["id"] == "host_oom"
+
+    inside.get_by_label("Which lanes").select_option("host_memory")
+    one_lane = saved("SVG")
+    assert b"Host memory" in one_lane
+    assert len(one_lane) < len(svg) / 2
+    columns = saved("CSV").splitlines()[0]
+    assert b"memory" in columns.lower()
+    assert b"Loss" not in columns
     assert page.complaints == []
 
 

@@ -29,6 +29,7 @@ export function usePlot(
   const plot = useRef<LanePlot | null>(null);
   const latest = useRef({ targets, model });
   latest.current = { targets, model };
+  const drawn = useRef({ inSight: true, track: model.track, isOld: false });
   const columns = model.lane.series.map((series) => series.column).join();
 
   // `columns` stands for the series: the same columns are the same chart.
@@ -46,8 +47,15 @@ export function usePlot(
     plot.current = created;
     const observer = new ResizeObserver(() => created.resize(parent.clientWidth));
     observer.observe(parent);
+    const unwatch = watchSight(parent, (inSight) => {
+      drawn.current.inSight = inSight;
+      if (!inSight || !drawn.current.isOld) return;
+      drawn.current.isOld = false;
+      created.update(latest.current.model);
+    });
     return () => {
       observer.disconnect();
+      unwatch();
       plot.current = null;
       created.destroy();
     };
@@ -55,6 +63,11 @@ export function usePlot(
 
   const { track, range, fit } = model;
   useLayoutEffect(() => {
+    const { inSight, track: before } = drawn.current;
+    // Half of the lanes lie below the screen: a zoom moves them when they come up.
+    drawn.current.isOld = !inSight && track === before;
+    if (drawn.current.isOld) return;
+    drawn.current.track = track;
     plot.current?.update(latest.current.model);
   }, [track, range[0], range[1], fit, log, height]);
 
@@ -63,4 +76,20 @@ export function usePlot(
   useEffect(() => plot.current?.redraw(), [isDark]);
 
   return element;
+}
+
+/** Says whether an element is near the screen, and that all is when it is printed. */
+function watchSight(element: Element, tell: (inSight: boolean) => void): () => void {
+  if (typeof IntersectionObserver === "undefined") return () => {};
+  const observer = new IntersectionObserver(
+    (entries) => tell(entries.at(-1)?.isIntersecting ?? true),
+    { rootMargin: "200px 0px" },
+  );
+  observer.observe(element);
+  const onPrint = () => tell(true);
+  addEventListener("beforeprint", onPrint);
+  return () => {
+    observer.disconnect();
+    removeEventListener("beforeprint", onPrint);
+  };
 }
