@@ -8,7 +8,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from bench import peers
 from bench.cost import BARE, OURS, OURS_ALL, WATCHER_ONLY, Cost, Measured
@@ -18,12 +18,13 @@ FIT_LONG = "fit, steps of about 50 ms"
 LOOP = "own loop, steps of about 1 ms"
 EPOCHS, QUICK_EPOCHS = 15, 6
 # What the promises are about is measured in every round, all else in each third one:
-# it is there for the comparison, and a full table would take hours.
+# it is there for the comparison, and a full table would take hours. OTHERS_EVERY=7
+# measures it once.
 EVERY_ROUND = (BARE, OURS, "watch")
-OTHERS_EVERY = 3
+OTHERS_EVERY = int(os.environ.get("OTHERS_EVERY", "3"))
 
 
-def ask(rounds: int) -> list[Cost]:
+def ask(rounds: int) -> Iterator[Cost]:
     fits = [BARE, OURS, "Keras TensorBoard callback"]
     if not os.environ.get("QUICK"):
         fits[2:2] = [OURS_ALL, WATCHER_ONLY]
@@ -40,11 +41,11 @@ def ask(rounds: int) -> list[Cost]:
     if os.environ.get("QUICK"):
         del asked[LOOP]
     only = os.environ.get("WORKLOAD", "")
-    return [
-        _measure(workload, variants, {} if workload == LOOP else absent, rounds)
-        for workload, variants in asked.items()
-        if only in workload
-    ]
+    for workload, variants in asked.items():
+        if only in workload:
+            # One by one, so that what was measured is kept if the next is interrupted.
+            missing = {} if workload == LOOP else absent
+            yield _measure(workload, variants, missing, rounds)
 
 
 def _measure(
