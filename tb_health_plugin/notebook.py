@@ -40,7 +40,9 @@ class Summary:
         if self.answer is None:
             return self._instead
         out = io.StringIO()
-        show(self.answer, Console(file=out, width=_WIDTH, highlight=False))
+        # In a notebook, rich would show what is meant for `out` as well.
+        plain = Console(file=out, width=_WIDTH, highlight=False, force_jupyter=False)
+        show(self.answer, plain)
         return out.getvalue().rstrip("\n")
 
     def _repr_markdown_(self) -> str:

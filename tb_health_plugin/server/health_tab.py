@@ -41,7 +41,8 @@ class HealthTab(base_plugin.TBPlugin):
 
     def is_active(self) -> bool:
         # From the first run on, monitored or not: newcomers find here what to paste.
-        self._refresher.asked()
+        # TensorBoard asks once a page: who is told "nothing" gets no tab.
+        self._refresher.asked(urgent=not self._view.has_runs)
         return self._view.has_runs
 
     def frontend_metadata(self) -> base_plugin.FrontendMetadata:

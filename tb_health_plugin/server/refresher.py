@@ -13,7 +13,9 @@ IDLE_SECONDS = 60.0
 # nobody asked for a while. One interval old it is read again by itself.
 PATIENCE_SECONDS = 0.5
 OLD_INTERVALS = 2
-_LOOKS = 10
+# The same where the answer is believed for as long as a page is open.
+LONG_PATIENCE_SECONDS = 5.0
+_LOOK_SECONDS = 0.05
 
 
 class Refresher:
@@ -50,26 +52,32 @@ class Refresher:
     def start(self) -> None:
         self._thread.start()
 
-    def asked(self) -> None:
-        """Somebody looks: waits a moment for fresh data if ours is old."""
+    def asked(self, *, urgent: bool = False) -> None:
+        """Somebody looks: waits a moment for fresh data if ours is old.
+
+        Args:
+            urgent: The answer will be believed for long: any data is old, and it is
+                waited for longer.
+        """
         now = self._clock()
         self._asked_at = now
         with self._done:
             before = self._refreshed_at
             old = OLD_INTERVALS * max(self._interval, 1.0)
-            if before is not None and now - before < old:
+            if before is not None and now - before < old and not urgent:
                 return
             if before is not None and self._interval <= 0:
                 return
             self._wanted.set()
-            for _ in range(_LOOKS):
-                if self._refreshed_at != before or self._is_first_shown(before):
+            is_first = before is None or not self._has_some()
+            patience = LONG_PATIENCE_SECONDS if urgent else PATIENCE_SECONDS
+            for _ in range(round(patience / _LOOK_SECONDS)):
+                if self._refreshed_at != before:
                     return
-                self._done.wait(PATIENCE_SECONDS / _LOOKS)
-
-    def _is_first_shown(self, before: float | None) -> bool:
-        """The first reading of a large log directory is shown while it goes on."""
-        return before is None and self._has_some()
+                # A large log directory is shown while it is read for the first time.
+                if is_first and self._has_some():
+                    return
+                self._done.wait(_LOOK_SECONDS)
 
     def _run(self) -> None:
         while True:

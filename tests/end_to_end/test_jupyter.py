@@ -1,11 +1,15 @@
-"""Cells in a real Jupyter kernel: mistakes, interrupts and restarts."""
+"""Cells in a real Jupyter kernel: mistakes, interrupts, restarts, what they show."""
 
 import contextlib
+import functools
 import json
 import os
 import signal
-from collections.abc import Iterator
+import sys
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +80,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
     (folder / "pip").chmod(0o755)
     environment = {
         "PYTHONPATH": str(ROOT),
-        "PATH": f"{folder}:{os.environ['PATH']}",
+        "PATH": f"{folder}:{Path(sys.executable).parent}:{os.environ['PATH']}",
         # TensorBoards of other users of this machine are not ours to show.
         "TMPDIR": str(folder),
     }
@@ -91,7 +95,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
 
 def _work(running: Kernel, made: Session) -> None:
     (recipe,) = blocks("ipython")
-    made.shown["tab"] = running.run(recipe.code)
+    running.run(recipe.code)
     running.run(MAKE)
     made.note("raised", running.run(f"at.error = ValueError('mistyped'); {SHORT}"))
     cell = running.start(f"at.error = None; {ENDLESS}")
@@ -105,6 +109,9 @@ def _work(running: Kernel, made: Session) -> None:
     running.restart()
     made.note("restarted", [])
     made.note("after the restart", running.run(f"{MAKE}\n{SHORT}"))
+    # The restart took TensorBoard with it.
+    made.shown["tab"] = running.run(recipe.code)
+    made.shown["summary"] = running.run("health.summary()")
 
 
 def stop_tensorboards(folder: Path) -> None:
@@ -141,3 +148,45 @@ def test_the_recipe_installs_what_we_are_called(session: Session):
     assert (session.logs.parent / "installed").read_text() == (
         "install -q tensorboard-plugin-health "
     )
+
+
+def test_a_summary_is_shown_once_by_whatever_shows_the_notebook(session: Session):
+    kinds = [one["type"] for one in session.shown["summary"]]
+    assert kinds == ["status", "execute_input", "execute_result"]
+    shown = session.shown["summary"][-1]
+    assert shown["type"] == "execute_result"
+    assert {"text/html", "text/markdown", "text/plain"} <= shown["data"].keys()
+    assert "Finished as planned" in shown["data"]["text/html"]
+    assert [one for one in session.shown["summary"] if one["type"] == "stream"] == []
+
+
+@pytest.mark.browser
+def test_the_tab_is_shown_in_the_cell(
+    session: Session, open_page: Callable[[str], Any], tmp_path: Path
+):
+    pages = [
+        one["data"].get("text/html", "")
+        for one in session.shown["tab"]
+        if "data" in one
+    ]
+    (cell,) = [page for page in pages if "<iframe" in page]
+    (tmp_path / "index.html").write_text(f"<!doctype html><title>Cell</title>{cell}")
+
+    with served(tmp_path) as notebook:
+        tensorboard = open_page(notebook).locator("iframe").content_frame
+        tensorboard.get_by_role("tab", name="Training Health").click()
+        health = tensorboard.frame_locator("iframe").first
+        row = health.get_by_role("row").filter(has_text="run")
+        row.get_by_text("Finished", exact=True).wait_for()
+
+
+@contextlib.contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """What serves notebooks: another port of the host that TensorBoard runs on."""
+    handler = functools.partial(SimpleHTTPRequestHandler, directory=str(folder))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/"
+        finally:
+            server.shutdown()

@@ -86,3 +86,17 @@ def test_an_answer_waits_for_the_first_read_but_not_for_ever():
     refresher.asked()
 
     release.set()
+
+
+def test_an_answer_that_is_believed_for_long_waits_for_what_is_there_now():
+    reads, now = Reads(), [0.0]
+    refresher = Refresher(reads, 3600.0, clock=lambda: now[0])
+    refresher.start()
+    wait_until(lambda: refresher._refreshed_at == 0.0)
+    now[0] = 1.0
+
+    refresher.asked()
+    assert reads.count == 1
+
+    refresher.asked(urgent=True)
+    assert reads.count == 2
