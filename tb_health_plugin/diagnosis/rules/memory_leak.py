@@ -237,7 +237,7 @@ def _fixes(leak: Leak) -> tuple[Fix, ...]:
             title="Look for what is kept and never let go",
             why=f"{size(leak.each)} per {leak.per} stay: lists that batches, tensors "
             "or predictions are appended to, caches without a limit, models or "
-            "tf.functions made again. More memory only delays the end.",
+            "graphs made again. More memory only delays the end.",
         ),
         Fix(
             title="See which lines allocate it",
