@@ -3,6 +3,10 @@
 import re
 
 from tb_health_plugin.diagnosis.ending import Ending
+from tb_health_plugin.diagnosis.exceptions.debugging import (
+    code_there,
+    values_there,
+)
 from tb_health_plugin.diagnosis.exceptions.failure import failure
 from tb_health_plugin.diagnosis.exceptions.raised import Raised
 from tb_health_plugin.diagnosis.figures import names
@@ -37,7 +41,9 @@ def in_callback(raised: Raised) -> Ending | None:
                 title=f"Mend {line}",
                 why=f"It said: {_said(raised)} An exception in a callback ends the "
                 "training, even if the callback only reports.",
+                code=code_there(raised),
             ),
+            *values_there(raised),
         ),
         chip="Callback error",
     )
@@ -136,7 +142,9 @@ def anywhere(raised: Raised) -> Ending:
                 if raised.line_words
                 else "Read the traceback below",
                 why=f"It said: {_said(raised)}",
+                code=code_there(raised),
             ),
+            *values_there(raised),
         ),
         chip="Error",
     )
