@@ -144,14 +144,6 @@ def said_of_memory(seen: facts.ProcessEnded) -> str | None:
     return _said(seen, _SAID_OF_MEMORY)
 
 
-def name_of_scheduler(attempt: Attempt) -> str | None:
-    """Who had started the process, as far as its environment tells."""
-    settings = attempt.start.settings if attempt.start else {}
-    if any(name.startswith("env.SLURM_") for name in settings):
-        return "Slurm"
-    return "Kubernetes" if "env.KUBERNETES" in settings else None
-
-
 def has_watchdog(attempt: Attempt) -> bool:
     """Systemd ends it if it does not report in time."""
     return _setting(attempt, "env.WATCHDOG_USEC") is not None

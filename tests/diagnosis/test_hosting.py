@@ -1,0 +1,74 @@
+"""Whoever lends the machine is asked in their own words."""
+
+import pytest
+
+from tb_health_plugin.diagnosis import hosting
+from tb_health_plugin.events import facts
+from tb_health_plugin.reading.run_history import Attempt
+
+GIB = 1 << 30
+SLURM = {"env.SLURM_JOB_ID": "4711"}
+POD = {"env.KUBERNETES": "True"}
+
+
+def of(host: str | None = "box", **settings: str) -> Attempt:
+    attempt = Attempt("a")
+    attempt.add(facts.RunStarted(wall_time=1.0, host=host, settings=settings))
+    return attempt
+
+
+@pytest.mark.parametrize(
+    ("attempt", "code"),
+    [
+        (of(**SLURM), "sacct -j 4711 --format="),
+        (of("train-0", **POD), "kubectl describe pod train-0"),
+        (of("0123456789ab"), "docker inspect --format '{{json .State}}' 0123456789ab"),
+        (of(), "journalctl --since @940 --until @1005"),
+        (Attempt("a"), "journalctl --since @940 --until @1005"),
+    ],
+)
+def test_whose_log_tells_of_an_end(attempt: Attempt, code: str):
+    assert hosting.log(attempt, 1_000.0).startswith(code)
+
+
+@pytest.mark.parametrize(
+    ("attempt", "code"),
+    [
+        (of(**SLURM), "#SBATCH --mem=3G"),
+        (of("train-0", **POD), "resources: {limits: {memory: 3Gi}}"),
+        (
+            of("0123456789ab"),
+            "docker update --memory=3g --memory-swap=3g 0123456789ab",
+        ),
+        (of(), "docker update --memory=3g --memory-swap=3g CONTAINER"),
+    ],
+)
+def test_who_gives_more_memory(attempt: Attempt, code: str):
+    assert hosting.memory(attempt, 2.1 * GIB) == code
+
+
+def test_who_gives_more_cores():
+    assert hosting.cores(of(**SLURM), 4) == "#SBATCH --cpus-per-task=4"
+    assert hosting.cores(of(**POD), 4) == "resources: {limits: {cpu: 4}}"
+    assert hosting.cores(of(), 4) == "docker update --cpus=4 CONTAINER"
+
+
+@pytest.mark.parametrize(
+    ("attempt", "detail", "allowed", "code"),
+    [
+        (of(), "files", 1024.0, "ulimit -n 65536"),
+        (of(), "files", 65_536.0, "ulimit -n 262144"),
+        (of(), "threads", None, "ulimit -u 16384"),
+        (
+            of("0123456789ab"),
+            "processes",
+            512.0,
+            "docker update --pids-limit=16384 0123456789ab",
+        ),
+        (of(**POD), "threads", 512.0, None),
+    ],
+)
+def test_who_gives_more_handles(
+    attempt: Attempt, detail: str, allowed: float | None, code: str | None
+):
+    assert hosting.handles(attempt, detail, allowed) == code
