@@ -3,6 +3,7 @@
 import math
 import re
 
+from tb_health_plugin.diagnosis import own_code
 from tb_health_plugin.reading.run_history import Attempt
 
 _GIB = 1 << 30
@@ -37,6 +38,37 @@ def log(attempt: Attempt, when: float) -> str:
 def machine_log(when: float) -> str:
     """What shows the machine's own log of the minute before."""
     return f"journalctl --since @{when - 60:.0f} --until @{when + 5:.0f}"
+
+
+def log_elsewhere(attempt: Attempt, when: float) -> str:
+    """The same of another worker, whose machine may be another one."""
+    if scheduler(attempt):
+        return others(attempt)
+    return f"{machine_log(when)}  # on its machine"
+
+
+def others(attempt: Attempt) -> str:
+    """What shows how the other workers of the same training are."""
+    job = _setting(attempt, "env.SLURM_JOB_ID")
+    if job:
+        return f"sacct -j {job} --format={_FIELDS}"
+    if scheduler(attempt) == "Kubernetes":
+        return "kubectl get pods -o wide"
+    return f"pgrep -af {own_code.script(attempt)}  # on the machine of each"
+
+
+def reached(one: Attempt, other: Attempt) -> str | None:
+    """What tries the network between two machines; None if that cannot be said."""
+    here, there = _host(one), _host(other)
+    if not here or not there or here == there or scheduler(one) == "Kubernetes":
+        return None
+    return f"ping -c 20 {there}  # on {here}"
+
+
+def log_of_machine(attempt: Attempt, when: float) -> str:
+    """What shows the log of the very machine that it ran on, from another one."""
+    own, host = log(attempt, when), _host(attempt)
+    return f"ssh {host} {own}" if host and own.startswith("journalctl") else own
 
 
 def memory(attempt: Attempt, need: float) -> str:

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from tb_health_plugin.diagnosis import durations
+from tb_health_plugin.diagnosis import durations, hosting
 from tb_health_plugin.diagnosis.first_failure import Member
 from tb_health_plugin.diagnosis.moments import stopped_at
 from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Story, Verdict
@@ -156,7 +156,11 @@ def lost_each_other(members: list[Member]) -> Story | None:
             for one in named
             if one.failure
         ),
-        fixes=(_NETWORK,),
+        fixes=(
+            dataclasses.replace(
+                _NETWORK, code=hosting.reached(named[0].attempt, named[1].attempt)
+            ),
+        ),
         chip="Lost each other",
     )
     return dataclasses.replace(
@@ -197,6 +201,10 @@ def host_gone(root: Member, others: list[Member]) -> Verdict | None:
                 strong=False,
             ),
         ),
-        fixes=(_HOST,),
+        fixes=(
+            dataclasses.replace(
+                _HOST, code=hosting.log_of_machine(record, root.failed_at)
+            ),
+        ),
         chip="Worker lost",
     )

@@ -54,6 +54,34 @@ def test_who_gives_more_cores():
 
 
 @pytest.mark.parametrize(
+    ("attempt", "code"),
+    [
+        (of(**SLURM), "sacct -j 4711 --format="),
+        (of("train-0", **POD), "kubectl get pods -o wide"),
+        (of(), "pgrep -af train.py  # on the machine of each"),
+    ],
+)
+def test_how_the_other_workers_are(attempt: Attempt, code: str):
+    assert hosting.others(attempt).startswith(code)
+
+
+def test_the_network_between_two_machines():
+    assert hosting.reached(of("a"), of("b")) == "ping -c 20 b  # on a"
+    assert hosting.reached(of("a"), of("a")) is None
+    assert hosting.reached(of("a"), of(None)) is None
+    assert hosting.reached(of("a", **POD), of("b", **POD)) is None
+
+
+def test_the_log_of_a_machine_that_is_another_one():
+    assert hosting.log_of_machine(of("box"), 1_000.0) == (
+        "ssh box journalctl --since @940 --until @1005"
+    )
+    assert hosting.log_elsewhere(of("box"), 1_000.0).endswith("# on its machine")
+    pod = of("train-0", **POD)
+    assert hosting.log_of_machine(pod, 1_000.0) == "kubectl describe pod train-0"
+
+
+@pytest.mark.parametrize(
     ("attempt", "detail", "allowed", "code"),
     [
         (of(), "files", 1024.0, "ulimit -n 65536"),

@@ -194,6 +194,8 @@ class TestLost:
         assert told.story.headline == (
             "Worker 0 and worker 1 lost each other, and neither had failed"
         )
+        # They were on one machine: there is no network to try.
+        assert told.story.verdict.fixes[0].code is None
 
     def test_of_a_chain_the_first_one_knows_whom_it_lost(self):
         told = story(
@@ -208,6 +210,7 @@ class TestLost:
 
         verdict = told.story.verdict
         assert (verdict.id, verdict.detail) == ("peer_lost", "host_gone")
+        assert verdict.fixes[0].code.startswith("ssh h journalctl --since @")
         assert verdict.place["worker"] == "worker 1"
 
     def test_one_that_left_no_record_is_blamed_by_name(self):

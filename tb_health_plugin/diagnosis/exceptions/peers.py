@@ -2,6 +2,7 @@
 
 import re
 
+from tb_health_plugin.diagnosis import hosting
 from tb_health_plugin.diagnosis.ending import Ending
 from tb_health_plugin.diagnosis.exceptions.failure import failure
 from tb_health_plugin.diagnosis.exceptions.raised import Raised
@@ -96,7 +97,7 @@ def _ending(raised: Raised, message: str, detail: str, words: str) -> Ending:
         "is in the record of the one that was lost first.",
         place=place,
         evidence=(*raised.evidence(), *_said(raised, worker)),
-        fixes=_fixes(detail, worker),
+        fixes=_fixes(raised, detail, worker),
         chip=f"Lost {worker}" if worker else "Worker lost",
     )
 
@@ -117,7 +118,7 @@ def _said(raised: Raised, worker: str | None) -> tuple[Evidence, ...]:
     return (Evidence(text=text, strong=False, at=raised.at),)
 
 
-def _fixes(detail: str, worker: str | None) -> tuple[Fix, ...]:
+def _fixes(raised: Raised, detail: str, worker: str | None) -> tuple[Fix, ...]:
     if detail == "out_of_step":
         return (
             Fix(
@@ -133,6 +134,9 @@ def _fixes(detail: str, worker: str | None) -> tuple[Fix, ...]:
             title=f"Look at {who} first",
             why="It stopped before this one did. Its own record, or the log of its "
             "machine at that moment, has the cause.",
+            code=hosting.log_elsewhere(raised.attempt, raised.happened_at)
+            if raised.happened_at
+            else None,
         ),
         Fix(
             title="Save checkpoints, so that all can go on together",
