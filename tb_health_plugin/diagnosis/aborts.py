@@ -67,7 +67,7 @@ def _gpu(attempt: Attempt, said: str, where: str) -> Ending | None:
         evidence.insert(0, Evidence(text=f"Its last words: {line}", at=at))
         because = "TensorFlow says so in its last words, and then aborts."
         found = gpu_faults.verdict(
-            told, at=at, place={}, evidence=evidence, because=because
+            attempt, told, at=at, place={}, evidence=evidence, because=because
         )
         return Ending("died", found.chip, found)
     # Elsewhere it warns of a missing part and goes on without.

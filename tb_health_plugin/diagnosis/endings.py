@@ -3,7 +3,7 @@
 import signal
 from dataclasses import replace
 
-from tb_health_plugin.diagnosis import aborts, hosting, own_code, scheduled
+from tb_health_plugin.diagnosis import aborts, hosting, own_code, resuming, scheduled
 from tb_health_plugin.diagnosis.ending import Ending, ended
 from tb_health_plugin.diagnosis.memory_kills import (
     less_memory,
@@ -155,7 +155,7 @@ def _killed(
                 "person does that; the log of that moment names it.",
                 code=hosting.log(attempt, seen.wall_time),
             ),
-            scheduled.SAVE_OFTEN,
+            resuming.go_on(attempt),
         ),
         chip="Killed",
     )
@@ -275,7 +275,7 @@ def _asked_to_stop(
         headline=f"Asked to stop (SIGTERM) {where}{probably}",
         because="The exit signal says so. Schedulers, and people with kill, send it.",
         evidence=tuple(evidence),
-        fixes=(scheduled.SAVE_OFTEN,),
+        fixes=(resuming.go_on(attempt),),
         chip="Ended from outside",
     )
 
