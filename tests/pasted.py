@@ -16,6 +16,7 @@ COMMANDS = frozenset(
         "free",
         "gdb",
         "grep",
+        "id",
         "iostat",
         "journalctl",
         "kill",

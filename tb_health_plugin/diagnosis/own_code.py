@@ -25,9 +25,13 @@ def script(attempt: Attempt) -> str:
     return shlex.quote(name) if known else _UNKNOWN
 
 
-def started(attempt: Attempt) -> str:
-    """As in "python train.py"."""
-    return f"python {script(attempt)}"
+def started(attempt: Attempt, **environment: str) -> str:
+    """As in "python train.py", maybe with variables of the environment before it."""
+    if environment and is_notebook(attempt):
+        set_ = [f'os.environ["{name}"] = "{v}"' for name, v in environment.items()]
+        return "\n".join(["# before TensorFlow is imported", *set_])
+    words = [f"{name}={value}" for name, value in environment.items()]
+    return " ".join([*words, "python", script(attempt)])
 
 
 def shown(file: str, line: int) -> str | None:

@@ -27,6 +27,13 @@ def test_how_it_was_started_as_far_as_it_is_known(program: str | None, code: str
     assert own_code.started(of(program)) == code
 
 
+def test_variables_are_set_where_it_is_started():
+    assert own_code.started(of("tune.py"), A="1", B="x,y") == "A=1 B=x,y python tune.py"
+    assert own_code.started(of("ipykernel_launcher.py"), A="1") == (
+        '# before TensorFlow is imported\nos.environ["A"] = "1"'
+    )
+
+
 def test_code_around_a_line():
     assert own_code.shown("/a/b.py", 3) == "cat -n /a/b.py | sed -n 1,8p"
     assert own_code.shown("/a b.py", 30) == "cat -n '/a b.py' | sed -n 25,35p"

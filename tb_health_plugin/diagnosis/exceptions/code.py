@@ -54,7 +54,8 @@ def _said(raised: Raised) -> str:
     return said if said.endswith("…") else f"{said}."
 
 
-def _metrics(raised: Raised) -> list[str]:
+def metrics(raised: Raised) -> list[str]:
+    """Names of the metrics that the logs of the last epoch had."""
     last = raised.attempt.last(facts.EpochEnded)
     return sorted(last.metrics) if last else []
 
@@ -67,7 +68,7 @@ def _wants_a_log(raised: Raised) -> bool:
 
 
 def _logs(raised: Raised) -> tuple[Evidence, ...]:
-    found = _metrics(raised)
+    found = metrics(raised)
     if not found or not _wants_a_log(raised):
         return ()
     text = f"The logs of an epoch have {names(found, 6)}."
@@ -75,7 +76,7 @@ def _logs(raised: Raised) -> tuple[Evidence, ...]:
 
 
 def _log_fix(raised: Raised) -> tuple[Fix, ...]:
-    found = _metrics(raised)
+    found = metrics(raised)
     if not found or not _wants_a_log(raised):
         return ()
     asked = raised.message.strip("'\"") if raised.name == "KeyError" else None
@@ -84,7 +85,7 @@ def _log_fix(raised: Raised) -> tuple[Fix, ...]:
         Fix(
             title="Use a name that the logs have",
             why=f"{what}They have {names(found, 6)}.",
-            code=f'logs["{_nearest(asked, found)}"]',
+            code=f'logs["{nearest(asked, found)}"]',
         ),
     )
 
@@ -92,7 +93,7 @@ def _log_fix(raised: Raised) -> tuple[Fix, ...]:
 def _monitor_fix(raised: Raised) -> tuple[Fix, ...]:
     """It could not watch a metric: there is none of that name, or no direction."""
     watched = re.search(REFUSED_MONITOR, raised.message)
-    found = _metrics(raised)
+    found = metrics(raised)
     if not watched or not found:
         return ()
     metric = watched["metric"]
@@ -112,12 +113,12 @@ def _monitor_fix(raised: Raised) -> tuple[Fix, ...]:
         Fix(
             title="Watch a metric that the logs have",
             why=f"There is no {metric!r}. They have {names(found, 6)}.{missing}",
-            code=f'monitor="{_nearest(metric, found)}"',
+            code=f'monitor="{nearest(metric, found)}"',
         ),
     )
 
 
-def _nearest(asked: str | None, found: list[str]) -> str:
+def nearest(asked: str | None, found: list[str]) -> str:
     """The name that begins alike, else the first one that is no loss."""
     for name in found:
         if asked and name.startswith(asked[:3]):

@@ -22,6 +22,7 @@ What to do
 
 from dataclasses import dataclass
 
+from tb_health_plugin.diagnosis import own_code
 from tb_health_plugin.diagnosis.case import Case, Training
 from tb_health_plugin.diagnosis.gpus import measured_gpus, named
 from tb_health_plugin.diagnosis.quantities import cores, duration
@@ -234,7 +235,9 @@ def _some(case: Case, training: Training, seen: _Seen) -> Verdict | None:
             Fix(
                 title="Leave the others to somebody else",
                 why="This training does not use them.",
-                code=f"CUDA_VISIBLE_DEVICES={','.join(used)} python train.py",
+                code=own_code.started(
+                    case.attempt, CUDA_VISIBLE_DEVICES=",".join(used)
+                ),
             ),
             Fix(
                 title="Or train on all of them",
