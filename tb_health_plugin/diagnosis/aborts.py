@@ -79,7 +79,6 @@ def _gpu(attempt: Attempt, said: str, where: str) -> Ending | None:
         return cuda_parts.ending(part, "died", at, where=where, evidence=evidence)
     if not refusal(last, said).on_gpu:
         return None
-    begun = attempt.last(facts.TrainingStarted)
     line = _line(r"CUDA_ERROR_OUT_OF_MEMORY|ALLOC_FAILED|ran out of memory", said) or ""
     evidence.insert(0, Evidence(text=f"Its last words: {line}", at=at))
     return ended(
@@ -91,7 +90,7 @@ def _gpu(attempt: Attempt, said: str, where: str) -> Ending | None:
         headline=f"The GPU ran out of memory {where}",
         because="TensorFlow says so in its last words, and then aborts.",
         evidence=tuple(evidence),
-        fixes=(halved(begun.settings.get("batch_size") if begun else None),),
+        fixes=(halved(attempt),),
         chip="GPU out of memory",
     )
 

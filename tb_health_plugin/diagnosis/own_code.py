@@ -49,6 +49,13 @@ def debugged(attempt: Attempt) -> str:
     return f"python -m pdb -c continue {script(attempt)}"
 
 
+def profiled(attempt: Attempt) -> str:
+    """Names the functions that take most of the time."""
+    if is_notebook(attempt):
+        return "%prun -l 20 model.fit(...)"
+    return f"python -m cProfile -s tottime {script(attempt)} | head -n 40"
+
+
 def searched(*words: str) -> str:
     """Finds patterns in the program's files."""
     return f"grep -rnE {shlex.quote('|'.join(words))} --include='*.py' ."

@@ -96,7 +96,7 @@ def _gpu(raised: Raised, told: Refusal) -> Ending:
     else:
         chip, detail = "GPU out of memory", "exhausted"
         headline = f"The GPU ran out of memory {raised.where}"
-    fixes = [halved(raised.setting("batch_size")), _SEE]
+    fixes = [halved(raised.attempt), _SEE]
     if fragmented:
         fixes.insert(0, _unfragmented(raised))
     return failure(
@@ -151,7 +151,7 @@ def _host(raised: Raised, asked: float | None) -> Ending:
         # What a callback asks for does not shrink with the batch.
         fixes=(
             _line(raised, asked),
-            *(() if raised.in_callback else (halved(raised.setting("batch_size")),)),
+            *(() if raised.in_callback else (halved(raised.attempt),)),
         ),
         chip="Out of memory",
     )

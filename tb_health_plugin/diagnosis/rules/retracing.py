@@ -26,6 +26,7 @@ from tb_health_plugin.diagnosis.case import Case, Training
 from tb_health_plugin.diagnosis.option import Option
 from tb_health_plugin.diagnosis.quantities import duration
 from tb_health_plugin.diagnosis.rule import Rule
+from tb_health_plugin.diagnosis.smaller_batches import batch_rows
 from tb_health_plugin.diagnosis.time_use import whole
 from tb_health_plugin.diagnosis.verdict import (
     Confidence,
@@ -142,7 +143,7 @@ def _verdict(
         stopped_at=case.stopped_at,
         place=place,
         evidence=tuple(evidence),
-        fixes=_fixes(name),
+        fixes=_fixes(name, batch_rows(case.attempt)),
         chip="Retracing",
         explains=("slow_step", "memory_leak"),
     )
@@ -177,13 +178,15 @@ def _began(traced: _Traced | None, warning: reported.Report | None) -> Moment:
     )
 
 
-def _fixes(name: str) -> tuple[Fix, ...]:
+def _fixes(name: str, rows: int | None) -> tuple[Fix, ...]:
     return (
         Fix(
             title="Give every batch the same shape",
             why="A new shape is a new graph. The last, smaller batch of an epoch is "
-            "the commonest.",
-            code="dataset = dataset.batch(batch_size, drop_remainder=True)",
+            "the commonest. Its rows are left out then, other ones in each epoch if "
+            "they are shuffled.",
+            code=f"dataset = dataset.batch({rows or 'batch_size'}, "
+            "drop_remainder=True)",
         ),
         Fix(
             title="Pass tensors instead of Python numbers, and make functions once",
