@@ -206,7 +206,8 @@ def _room_fixes(raised: Raised, path: str | None) -> tuple[Fix, ...]:
                 title="Keep only the best checkpoint",
                 why=f"{kept[0]:,} of {kept[1] / _MIB:,.1f} MiB were kept; with one "
                 "name for all, each replaces the one before.",
-                code='ModelCheckpoint("best.keras", save_best_only=True)',
+                code='keras.callbacks.ModelCheckpoint("best.keras", '
+                "save_best_only=True)",
             )
         )
     folder = path.rsplit("/", 1)[0] if path and "/" in path else None
