@@ -142,7 +142,8 @@ def _told(
         fixes=(
             Fix(
                 title=f"Say how many batches there shall be: {steps}",
-                why=text,
+                why=f"{text} It then ends after so many, and the next one goes on from "
+                "there.",
                 code=f"{steps}={_suggestion(begun, detail)}",
             ),
             _let_it_end(begun, detail),

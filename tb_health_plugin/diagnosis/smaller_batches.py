@@ -16,13 +16,21 @@ def halved(attempt: Attempt) -> Fix:
     rows = batch_rows(attempt)
     if rows is None or rows < 2:
         return Fix(title="Make batches smaller", why=_FOLLOWS)
-    begun = attempt.last(facts.TrainingStarted)
-    half = rows // 2
-    is_given = begun is not None and begun.settings.get("batch_size") == str(rows)
     return Fix(
         title="Halve the batch size",
         why=f"A batch has {rows:,} rows now. {_FOLLOWS}",
-        code=f"batch_size={half}" if is_given else f"dataset = dataset.batch({half})",
+        code=batched(attempt, rows // 2),
+    )
+
+
+def batched(attempt: Attempt, rows: int) -> str:
+    """What sets that many rows, where this training has them set."""
+    begun = attempt.last(facts.TrainingStarted)
+    kind = begun.settings.get("data.kind") if begun else None
+    return (
+        f"dataset = dataset.batch({rows})"
+        if kind == "tf.data"
+        else (f"batch_size={rows}")
     )
 
 

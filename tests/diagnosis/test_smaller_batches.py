@@ -22,16 +22,20 @@ SEEN = facts.BatchSeen(
 )
 
 
+PIPELINE = {"data.kind": "tf.data"}
+
+
 @pytest.mark.parametrize(
     ("attempt", "rows", "code"),
     [
         (of({"batch_size": "64"}), 64, "batch_size=32"),
         (
-            of({"data.elements": "float32[32, 8], float32[32, 1]"}),
+            of({**PIPELINE, "data.elements": "float32[32, 8], float32[32, 1]"}),
             32,
             "dataset = dataset.batch(16)",
         ),
-        (of({}, SEEN), 48, "dataset = dataset.batch(24)"),
+        (of(PIPELINE, SEEN), 48, "dataset = dataset.batch(24)"),
+        (of({}, SEEN), 48, "batch_size=24"),
         (of({"batch_size": "1"}), 1, None),
         (of({"data.elements": "float32[None, 8]"}), None, None),
         (Attempt("a"), None, None),

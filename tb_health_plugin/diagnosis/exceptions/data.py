@@ -60,7 +60,8 @@ def ended(raised: Raised) -> Ending | None:
 def _again(step: int) -> Fix:
     return Fix(
         title="Let the data begin again, or plan as many steps as it has",
-        why=f"It gave data for {step:,} steps.",
+        why=f"It gave data for {step:,} steps. Repeated, rows come again within an "
+        "epoch.",
         code="dataset = dataset.repeat()",
     )
 

@@ -291,7 +291,8 @@ def _fixes(training: Training, field: facts.Field | None, role: str) -> tuple[Fi
     return (
         Fix(
             title="Drop the rows with missing values, or fill them in",
-            why="One bad number makes the loss NaN, then gradients, then all weights.",
+            why="One bad number makes the loss NaN, then gradients, then all weights. "
+            "Rows that are dropped teach nothing: look how many they are.",
             code=code,
         ),
     )

@@ -191,7 +191,8 @@ def _small_pieces(case: Case, training: Training, seen: _Seen) -> Verdict:
     fixes = [
         Fix(
             title="Run several steps per call",
-            why="Each call of Python costs time in which the GPU has no work.",
+            why="Each call of Python costs time in which the GPU has no work. "
+            "Callbacks then see every 16th batch only.",
             code="model.compile(..., steps_per_execution=16)",
         )
     ]

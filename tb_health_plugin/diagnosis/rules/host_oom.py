@@ -136,11 +136,13 @@ def _cache(case: Case, training: Training) -> tuple[Evidence, tuple[Fix, ...]] |
         f"Memory grew by {size(filled.grown)}{each} in the first pass over data "
         f"that has a cache().{whole}"
     )
+    room = size(filled.whole) if filled.whole is not None else "room"
+    on_disk = f" A file takes {room} of a disk instead, and is slower to read."
     fixes = (
         Fix(
             title="Cache before decoding, or cache to a file",
             why="cache() keeps every element as it is at that place of the pipeline; "
-            "decoded images take many times the room of their files.",
+            f"decoded images take many times the room of their files.{on_disk}",
             code='dataset = dataset.cache("/path/on/a/local/disk")',
         ),
         Fix(
@@ -170,7 +172,8 @@ def _filling(case: Case, training: Training) -> tuple[Evidence, tuple[Fix, ...]]
     )
     fix = Fix(
         title="Make the shuffle buffer smaller, or shuffle file names instead",
-        why="It holds whole elements, as they are at that place of the pipeline.",
+        why="It holds whole elements, as they are at that place of the pipeline. A "
+        "smaller one mixes less.",
         code="dataset = dataset.shuffle(1_000)  # before decoding",
     )
     at = training.at(training.started)

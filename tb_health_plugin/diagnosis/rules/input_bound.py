@@ -183,7 +183,8 @@ def _stage(case: Case, training: Training) -> _Stage:
         (
             Fix(
                 title="Prepare batches in a tf.data pipeline that runs ahead",
-                why="It works in other threads while the model computes.",
+                why="It works in other threads while the model computes. It takes "
+                "memory for some batches.",
                 code="dataset = dataset.prefetch(tf.data.AUTOTUNE)",
             ),
         ),
@@ -306,7 +307,8 @@ def _pipeline(training: Training) -> _Stage:
         fixes.append(
             Fix(
                 title="End the pipeline with prefetch",
-                why="Without it no batch is prepared while the model computes.",
+                why="Without it no batch is prepared while the model computes. It "
+                "takes memory for some batches.",
                 code="dataset = dataset.prefetch(tf.data.AUTOTUNE)",
             )
         )

@@ -230,7 +230,7 @@ def _fixes(case: Case, leak: Leak) -> tuple[Fix, ...]:
                 title="Run each trial in a process of its own",
                 why=f"About {size(leak.each)} stay behind per training, and a process "
                 "that ends gives everything back. clear_session() alone often does "
-                "not.",
+                "not. Each start costs the seconds that TensorFlow needs to load.",
                 code="trial = multiprocessing.get_context('spawn').Process(target=go)\n"
                 "trial.start(); trial.join()",
             ),

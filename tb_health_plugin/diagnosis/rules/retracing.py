@@ -52,6 +52,8 @@ LEAST_PER_STEP = 0.02
 _LAST_PART = 3
 
 _WARNING = r"triggered tf\.function retracing"
+# A tensor that a pipeline gives out, as in "float32[32, 8]".
+_ELEMENT = re.compile(r"(\w+)\[((?:\d+|None)(?:, (?:\d+|None))*)\]")
 _FUNCTION = re.compile(r"calls to <(?:bound method|function) ([\w.<>]+)")
 _COUNT = re.compile(r"(\d+) out of the last (\d+) calls")
 
@@ -143,7 +145,7 @@ def _verdict(
         stopped_at=case.stopped_at,
         place=place,
         evidence=tuple(evidence),
-        fixes=_fixes(name, batch_rows(case.attempt)),
+        fixes=_fixes(name, batch_rows(case.attempt), _elements(case)),
         chip="Retracing",
         explains=("slow_step", "memory_leak"),
     )
@@ -178,7 +180,7 @@ def _began(traced: _Traced | None, warning: reported.Report | None) -> Moment:
     )
 
 
-def _fixes(name: str, rows: int | None) -> tuple[Fix, ...]:
+def _fixes(name: str, rows: int | None, elements: str) -> tuple[Fix, ...]:
     return (
         Fix(
             title="Give every batch the same shape",
@@ -196,10 +198,27 @@ def _fixes(name: str, rows: int | None) -> tuple[Fix, ...]:
         ),
         Fix(
             title="Say which shapes may vary",
-            why="One graph then serves them all.",
-            code="@tf.function(input_signature=[tf.TensorSpec([None, None])])",
+            why="One graph then serves them all. It is a little slower where shapes "
+            "would not have varied.",
+            code=_signature(elements),
         ),
     )
+
+
+def _elements(case: Case) -> str:
+    return (case.training.setting("data.elements") or "") if case.training else ""
+
+
+def _signature(elements: str) -> str:
+    """Of the tensors that the data gives, with any number of rows."""
+    found = _ELEMENT.findall(elements)
+    if not found or len(found) != elements.count("["):
+        return "@tf.function(input_signature=[tf.TensorSpec([None, None])])"
+    specs = [
+        f"tf.TensorSpec([{', '.join(['None', *rest.split(', ')[1:]])}], tf.{dtype})"
+        for dtype, rest in found
+    ]
+    return f"@tf.function(input_signature=[{', '.join(specs)}])"
 
 
 RULE = Rule(id="retracing", judge=judge, options=(FEWEST_TRACES,))
