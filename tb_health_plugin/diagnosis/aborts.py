@@ -76,7 +76,9 @@ def _gpu(attempt: Attempt, said: str, where: str) -> Ending | None:
     if part is not None:
         text = f"Its last words: {fatal.strip()[:300]}"
         evidence.insert(0, Evidence(text=text, at=at))
-        return cuda_parts.ending(part, "died", at, where=where, evidence=evidence)
+        return cuda_parts.ending(
+            attempt, part, "died", at, where=where, evidence=evidence
+        )
     if not refusal(last, said).on_gpu:
         return None
     line = _line(r"CUDA_ERROR_OUT_OF_MEMORY|ALLOC_FAILED|ran out of memory", said) or ""

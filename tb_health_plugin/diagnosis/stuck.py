@@ -13,6 +13,7 @@ from tb_health_plugin.diagnosis import (
 )
 from tb_health_plugin.diagnosis.callback_names import callback_of
 from tb_health_plugin.diagnosis.ending import Ending
+from tb_health_plugin.diagnosis.hang_words import FIXES
 from tb_health_plugin.diagnosis.memory_kills import was_for_memory
 from tb_health_plugin.diagnosis.moments import (
     is_under_way,
@@ -129,7 +130,16 @@ def _stuck(attempt: Attempt, stall: facts.Stalled) -> Ending:
     if _is_before(stall):
         headline = f"No training has begun: stands still for {durations.words(seconds)}"
     verdict = _verdict(attempt, stall, headline)
+    verdict = replace(verdict, fixes=tuple(_now(attempt, f) for f in verdict.fixes))
     return Ending("stuck", f"Stuck for {durations.short(seconds)}", verdict)
+
+
+def _now(attempt: Attempt, fix: Fix) -> Fix:
+    """While it still stands there, its native frames can be seen at once."""
+    pid = attempt.start.pid if attempt.start else None
+    if fix != FIXES["unknown"] or pid is None:
+        return fix
+    return replace(fix, code=f"{fix.code} && py-spy dump --native --pid {pid}")
 
 
 def _ended(attempt: Attempt, stall: facts.Stalled, number: int) -> Ending:

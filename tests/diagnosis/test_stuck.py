@@ -117,7 +117,7 @@ class TestStuck:
             ("busy", "cat -n /home/me/train.py | sed -n 55,65p"),
             ("peer", "pgrep -af train.py  # on the machine of each"),
             ("stopped", "kill -CONT 7"),
-            ("unknown", "pip install py-spy"),
+            ("unknown", "pip install py-spy && py-spy dump --native --pid 7"),
         ],
     )
     def test_what_to_paste(self, waits_for: str, code: str):

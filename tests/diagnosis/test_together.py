@@ -146,7 +146,21 @@ class TestLost:
         assert told.story.headline == (
             "Worker 1 was done after step 90; the others had more to do"
         )
+        assert "the same for all" in verdict.fixes[0].code
         assert table(told) == {"worker 0": "consequence", "worker 1": "root"}
+
+    def test_all_can_have_the_steps_of_the_one_that_was_done_first(self):
+        epoch = facts.EpochEnded(
+            wall_time=BEGAN + 15, step=30, training=0, epoch=0, last_step=30
+        )
+        told = story(
+            worker(0, lost(END + 20, 1, step=100), rate=2.0),
+            worker(1, epoch, finished(BEGAN + 45, 90), seconds=45, rate=2.0),
+        )
+
+        assert told.story.verdict.fixes[0].code == (
+            "dataset = dataset.repeat()\nmodel.fit(..., steps_per_epoch=30)"
+        )
 
     def test_one_that_validates_while_the_others_train(self):
         told = story(

@@ -43,6 +43,7 @@ def failed(raised: Raised) -> Ending | None:
 
 def _part(raised: Raised, part: str, *more: Evidence, fixes: Fixes = ()) -> Ending:
     return cuda_parts.ending(
+        raised.attempt,
         part,
         "failed",
         raised.at,

@@ -1,13 +1,15 @@
 """Another worker of the same training that is gone, silent or out of step."""
 
 import re
+from dataclasses import replace
 
-from tb_health_plugin.diagnosis import hosting
+from tb_health_plugin.diagnosis import hosting, resuming
 from tb_health_plugin.diagnosis.ending import Ending
 from tb_health_plugin.diagnosis.exceptions.failure import failure
 from tb_health_plugin.diagnosis.exceptions.raised import Raised
 from tb_health_plugin.diagnosis.peers import own_task
 from tb_health_plugin.diagnosis.verdict import Evidence, Fix
+from tb_health_plugin.reading.run_history import Attempt
 
 # A task of a cluster; "localhost" is every process by itself.
 _TASK = re.compile(r"/job:(?!localhost)(\w+)(?:/replica:\d+)?/task:(\d+)")
@@ -138,9 +140,16 @@ def _fixes(raised: Raised, detail: str, worker: str | None) -> tuple[Fix, ...]:
             if raised.happened_at
             else None,
         ),
-        Fix(
-            title="Save checkpoints, so that all can go on together",
-            why="A worker that comes back cannot join a training under way.",
-            code='keras.callbacks.BackupAndRestore("backup")',
-        ),
+        _together(raised.attempt),
     )
+
+
+def _together(attempt: Attempt) -> Fix:
+    """All start again, from a checkpoint if there is one."""
+    why = "A worker that comes back cannot join a training under way."
+    fix = resuming.go_on(attempt)
+    if fix == resuming.SAVE_OFTEN:
+        return replace(
+            fix, title="Save checkpoints, so that all can go on together", why=why
+        )
+    return replace(fix, why=f"{why} {fix.why}")

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tb_health_plugin.diagnosis import own_code
+from tb_health_plugin.diagnosis import cuda_parts, own_code
 from tb_health_plugin.diagnosis.case import Case, Training
 from tb_health_plugin.diagnosis.option import Option
 from tb_health_plugin.diagnosis.quantities import duration, factor
@@ -265,7 +265,7 @@ def _on_cpu(case: Case) -> Verdict | None:
             Fix(
                 title="Install TensorFlow with the CUDA libraries it needs",
                 why="The driver is there, the libraries of this version are not.",
-                code='pip install "tensorflow[and-cuda]"',
+                code=cuda_parts.install(case.attempt),
             ),
         ),
         chip="On the CPU",
