@@ -2,6 +2,7 @@
 
 import math
 import re
+import shlex
 
 from tb_health_plugin.diagnosis import own_code
 from tb_health_plugin.reading.run_history import Attempt
@@ -25,7 +26,7 @@ def scheduler(attempt: Attempt) -> str | None:
 
 def log(attempt: Attempt, when: float) -> str:
     """What shows who ended it, as those see it who run the container or the job."""
-    job, host = _setting(attempt, "env.SLURM_JOB_ID"), _host(attempt)
+    job, host = _job(attempt), _host(attempt)
     if job:
         return f"sacct -j {job} --format={_FIELDS}"
     if host and scheduler(attempt) == "Kubernetes":
@@ -49,7 +50,7 @@ def log_elsewhere(attempt: Attempt, when: float) -> str:
 
 def others(attempt: Attempt) -> str:
     """What shows how the other workers of the same training are."""
-    job = _setting(attempt, "env.SLURM_JOB_ID")
+    job = _job(attempt)
     if job:
         return f"sacct -j {job} --format={_FIELDS}"
     if scheduler(attempt) == "Kubernetes":
@@ -116,8 +117,12 @@ def _container(attempt: Attempt) -> str:
 
 
 def _host(attempt: Attempt) -> str:
-    return (attempt.start.host if attempt.start else None) or ""
+    """As a word of a shell; empty if it is not known."""
+    name = (attempt.start.host if attempt.start else None) or ""
+    return shlex.quote(name) if name else ""
 
 
-def _setting(attempt: Attempt, name: str) -> str | None:
-    return attempt.start.settings.get(name) if attempt.start else None
+def _job(attempt: Attempt) -> str:
+    """The number of a job of Slurm, as a word of a shell; empty if it is none."""
+    number = attempt.start.settings.get("env.SLURM_JOB_ID", "") if attempt.start else ""
+    return shlex.quote(number) if number else ""

@@ -100,3 +100,9 @@ def test_who_gives_more_handles(
     attempt: Attempt, detail: str, allowed: float | None, code: str | None
 ):
     assert hosting.handles(attempt, detail, allowed) == code
+
+
+def test_names_are_words_of_a_shell():
+    odd = of("a b;c")
+
+    assert hosting.log_of_machine(odd, 1_000.0).startswith("ssh 'a b;c' journalctl")
