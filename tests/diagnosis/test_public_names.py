@@ -5,9 +5,11 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import keras
 import numpy as np
-import tensorflow as tf
+import pytest
+
+keras = pytest.importorskip("keras")
+tf = pytest.importorskip("tensorflow")
 
 DIAGNOSIS = Path(__file__).parents[2] / "tb_health_plugin" / "diagnosis"
 LIBRARIES = {"tf": tf, "keras": keras, "np": np, "ops": keras.ops}
