@@ -3,7 +3,7 @@
 import re
 import signal
 
-from tb_health_plugin.diagnosis import cuda_parts, gpu_faults
+from tb_health_plugin.diagnosis import cuda_parts, gpu_faults, hosting
 from tb_health_plugin.diagnosis.cuda_words import fatal_words, fault, missing_part
 from tb_health_plugin.diagnosis.ending import Ending, ended
 from tb_health_plugin.diagnosis.gpu_words import refusal
@@ -52,7 +52,7 @@ def explained(
         line = _line(pattern, said) if number == signal.SIGABRT else None
         counted = _counted(attempt, used, limit)
         if line or counted or (detail == "threads" and _denied(attempt)):
-            return _no_handle(attempt, detail, words, where, line, counted)
+            return _no_handle(attempt, detail, words, where, line, counted, limit)
     return None
 
 
@@ -67,7 +67,7 @@ def _gpu(attempt: Attempt, said: str, where: str) -> Ending | None:
         evidence.insert(0, Evidence(text=f"Its last words: {line}", at=at))
         because = "TensorFlow says so in its last words, and then aborts."
         found = gpu_faults.verdict(
-            told, at=at, place={}, evidence=evidence, because=because
+            attempt, told, at=at, place={}, evidence=evidence, because=because
         )
         return Ending("died", found.chip, found)
     # Elsewhere it warns of a missing part and goes on without.
@@ -76,10 +76,11 @@ def _gpu(attempt: Attempt, said: str, where: str) -> Ending | None:
     if part is not None:
         text = f"Its last words: {fatal.strip()[:300]}"
         evidence.insert(0, Evidence(text=text, at=at))
-        return cuda_parts.ending(part, "died", at, where=where, evidence=evidence)
+        return cuda_parts.ending(
+            attempt, part, "died", at, where=where, evidence=evidence
+        )
     if not refusal(last, said).on_gpu:
         return None
-    begun = attempt.last(facts.TrainingStarted)
     line = _line(r"CUDA_ERROR_OUT_OF_MEMORY|ALLOC_FAILED|ran out of memory", said) or ""
     evidence.insert(0, Evidence(text=f"Its last words: {line}", at=at))
     return ended(
@@ -91,7 +92,7 @@ def _gpu(attempt: Attempt, said: str, where: str) -> Ending | None:
         headline=f"The GPU ran out of memory {where}",
         because="TensorFlow says so in its last words, and then aborts.",
         evidence=tuple(evidence),
-        fixes=(halved(begun.settings.get("batch_size") if begun else None),),
+        fixes=(halved(attempt),),
         chip="GPU out of memory",
     )
 
@@ -110,7 +111,7 @@ def _no_memory(attempt: Attempt, said: str, where: str) -> Ending:
             Evidence(text=f"Its last words: {line}", at=at),
             Evidence(text="The process was ended by SIGABRT.", at=at),
         ),
-        fixes=(less_memory(attempt.last(facts.ProcessEnded)),),
+        fixes=(less_memory(attempt),),
         chip="Out of memory",
     )
 
@@ -122,8 +123,12 @@ def _no_handle(
     where: str,
     line: str | None,
     counted: str | None,
+    limit: str,
 ) -> Ending:
     at = stopped_at(attempt)
+    limits = attempt.samples.column(limit)
+    known = limits[measured(limits)]
+    allowed = float(known[-1]) if len(known) else None
     evidence = []
     if line:
         evidence.append(Evidence(text=f"Its last words: {line}", at=at))
@@ -152,6 +157,7 @@ def _no_handle(
                 title=f"Need fewer {words}, or allow more",
                 why="A number that rises with the steps is something that is never "
                 "given back; a higher limit only delays its end.",
+                code=hosting.handles(attempt, detail, allowed),
             ),
         ),
         chip=f"Too many {detail}",

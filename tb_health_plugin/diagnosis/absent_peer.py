@@ -1,6 +1,6 @@
 """A worker that waits for others before its training has begun."""
 
-from tb_health_plugin.diagnosis import durations
+from tb_health_plugin.diagnosis import durations, hosting
 from tb_health_plugin.diagnosis.ending import Ending, ended
 from tb_health_plugin.diagnosis.moments import stopped_at
 from tb_health_plugin.diagnosis.peers import own_task, serves, tasks
@@ -8,6 +8,7 @@ from tb_health_plugin.diagnosis.silence import IDLE
 from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Moment, State
 from tb_health_plugin.reading.run_history import Attempt
 from tb_health_plugin.reading.table import TIME, measured
+from tb_health_plugin.reading.workers import worker_of
 
 # So long without any work: it waits for somebody, and does not load or compile.
 _LEAST_IDLE_SECONDS = 8.0
@@ -49,10 +50,19 @@ def ending(attempt: Attempt, how: str | None, state: State) -> Ending | None:
                 title="Start every task that TF_CONFIG names",
                 why=f"There are {tasks(attempt)}. Each must be started, with the same "
                 "addresses, and reach the others.",
+                code=_where_they_are(attempt),
             ),
         ),
         chip="Worker absent",
     )
+
+
+def _where_they_are(attempt: Attempt) -> str:
+    """The addresses, which are not on record; or how the others are."""
+    worker = worker_of(attempt)
+    if worker is not None and worker.by == "TF_CONFIG":
+        return "printenv TF_CONFIG  # on each machine: only the task may differ"
+    return hosting.others(attempt)
 
 
 def _did_nothing(attempt: Attempt) -> bool:

@@ -1,10 +1,14 @@
 """Parts of CUDA that are missing, do not fit or do not work: verdict and fix."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
+from tb_health_plugin.diagnosis import own_code
 from tb_health_plugin.diagnosis.ending import Ending, ended
 from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Moment, State
+from tb_health_plugin.events import facts
+from tb_health_plugin.reading.run_history import Attempt
 
 _HEADLINES = {
     "libdevice": "XLA could not compile: it did not find CUDA's file libdevice",
@@ -26,13 +30,11 @@ _NOT_SURE = frozenset({"libraries", "busy", "card"})
 _INSTALL = Fix(
     title="Install the parts of CUDA that belong to this TensorFlow",
     why="They come with it if you ask for them. A second copy on the search path, or "
-    "another version, fails like this.",
-    code='pip install "tensorflow[and-cuda]"',
+    "another version, fails like this. The version of TensorFlow stays as it is.",
 )
 _POINT = Fix(
     title="Or tell XLA where CUDA is",
     why="It looks for the folder that has nvvm/libdevice and bin/ptxas.",
-    code="XLA_FLAGS=--xla_gpu_cuda_data_dir=/usr/local/cuda python train.py",
 )
 _DRIVER = Fix(
     title="Install a newer driver, or an older TensorFlow",
@@ -68,7 +70,27 @@ _FIXES = {
 }
 
 
+def install(attempt: Attempt) -> str:
+    """The line that brings CUDA for the TensorFlow that it ran with."""
+    begun = attempt.last(facts.TrainingStarted)
+    told = [one.settings.get("tensorflow") for one in (begun, attempt.start) if one]
+    version = next((one for one in told if one), None)
+    pinned = f"=={version}" if version else ""
+    return f'pip install "tensorflow[and-cuda]{pinned}"'
+
+
+def _fixes(attempt: Attempt, part: str) -> tuple[Fix, ...]:
+    """The usual ones, with this run's own version and program."""
+    flags = "--xla_gpu_cuda_data_dir=/usr/local/cuda"
+    own = {
+        _INSTALL: install(attempt),
+        _POINT: own_code.started(attempt, XLA_FLAGS=flags),
+    }
+    return tuple(replace(one, code=own.get(one, one.code)) for one in _FIXES[part])
+
+
 def ending(
+    attempt: Attempt,
     part: str,
     state: State,
     at: Moment,
@@ -81,6 +103,7 @@ def ending(
     """How a run ended for want of a part.
 
     Args:
+        attempt: The record.
         part: As `cuda_words.missing_part` calls it, or "libraries".
         state: How the run is counted.
         at: When it was met.
@@ -100,7 +123,7 @@ def ending(
         because=_BECAUSE.get(part, because),
         place=place,
         evidence=tuple(evidence),
-        fixes=fixes or _FIXES[part],
+        fixes=fixes or _fixes(attempt, part),
         chip=_CHIPS.get(part, "CUDA incomplete"),
     )
 
@@ -111,5 +134,5 @@ def cudnn_fix(loaded: str, needed: str) -> Fix:
         title=f"Have cuDNN {needed} or later found first, not {loaded}",
         why="TensorFlow was built with it. Another package, or LD_LIBRARY_PATH, "
         "brought the older one.",
-        code="pip install --upgrade nvidia-cudnn-cu12",
+        code=f'pip install --upgrade "nvidia-cudnn-cu12>={needed}"',
     )

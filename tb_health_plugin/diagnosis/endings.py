@@ -1,8 +1,9 @@
 """What a signal that ended a training means, as far as the evidence goes."""
 
 import signal
+from dataclasses import replace
 
-from tb_health_plugin.diagnosis import aborts, scheduled
+from tb_health_plugin.diagnosis import aborts, hosting, own_code, resuming, scheduled
 from tb_health_plugin.diagnosis.ending import Ending, ended
 from tb_health_plugin.diagnosis.memory_kills import (
     less_memory,
@@ -36,7 +37,6 @@ _KNOWN = {
         Fix(
             title="Start it so that it survives a logout",
             why="SIGHUP is sent to all programs of a terminal that closes.",
-            code="nohup python train.py &",
         ),
     ),
     "SIGXCPU": (
@@ -60,6 +60,7 @@ _KNOWN = {
         Fix(
             title="Look for signal.alarm or setitimer in the program",
             why="Nobody but the program itself sets such a timer.",
+            code=own_code.searched(r"signal\.alarm", "setitimer"),
         ),
     ),
 }
@@ -81,7 +82,7 @@ def by_signal(
         return _asked_to_stop(attempt, seen, where, at)
     if number == signal.SIGINT:
         return interrupted(where, at, "The process was ended by SIGINT.")
-    return _other(number, where, at)
+    return _other(attempt, number, where, at)
 
 
 def _killed(
@@ -92,6 +93,7 @@ def _killed(
     if seen.cgroup_oom_kills:
         counted = _counted("its control group", seen.cgroup_oom_kills)
         return _out_of_memory(
+            attempt,
             seen,
             (Evidence(text=counted, lane="host_memory", at=at), signalled, *memory),
             "The kernel's own counter and the exit signal agree.",
@@ -103,6 +105,7 @@ def _killed(
     if was_for_memory(attempt, seen):
         counted = _counted("the whole machine", seen.machine_oom_kills or 0)
         return _out_of_memory(
+            attempt,
             seen,
             (Evidence(text=counted, lane="host_memory", at=at), signalled, *memory),
             "The machine killed for memory in the same seconds.",
@@ -114,6 +117,7 @@ def _killed(
     said = scheduled.said_of_memory(seen)
     if said:
         return _out_of_memory(
+            attempt,
             seen,
             (Evidence(text=f"The scheduler said: {said}", at=at), signalled, *memory),
             "The scheduler says so, and the exit signal agrees.",
@@ -149,15 +153,16 @@ def _killed(
                 title="Ask who sends SIGKILL here",
                 why="A scheduler's time limit, a container that was removed or a "
                 "person does that; the log of that moment names it.",
-                code=_log_around(seen.wall_time),
+                code=hosting.log(attempt, seen.wall_time),
             ),
-            scheduled.SAVE_OFTEN,
+            resuming.go_on(attempt),
         ),
         chip="Killed",
     )
 
 
 def _out_of_memory(
+    attempt: Attempt,
     seen: facts.ProcessEnded,
     evidence: tuple[Evidence, ...],
     because: str,
@@ -176,7 +181,7 @@ def _out_of_memory(
         headline=f"{killed} by the OS for lack of memory {where}",
         because=because,
         evidence=evidence,
-        fixes=(less_memory(seen, in_container=detail == "cgroup"),),
+        fixes=(less_memory(attempt, in_container=detail == "cgroup"),),
         chip="Out of memory",
     )
 
@@ -210,9 +215,41 @@ def _crash(
             Fix(
                 title=f"Begin at {_line(frame)}" if frame else "Look at the stack",
                 why="The stack below shows which call of Python led into the crash.",
+                code=own_code.shown(frame.file, frame.line) if frame else None,
             ),
+            *_native(attempt, number),
         ),
         chip="Segfault" if number == signal.SIGSEGV else "Native crash",
+    )
+
+
+def _native(attempt: Attempt, number: int) -> tuple[Fix, ...]:
+    """What shows more of a crash than Python can."""
+    if number == signal.SIGILL:
+        return (
+            Fix(
+                title="Compare the processor with the one that was built for",
+                why="It met an instruction that it does not have: a package was made "
+                "for a newer one.",
+                code="lscpu | grep -E 'Model name|Flags'",
+            ),
+        )
+    if number == signal.SIGBUS:
+        return (
+            Fix(
+                title="See whether shared memory or a disk is full",
+                why="A mapped file that cannot grow, or was cut, ends like this.",
+                code="df -h /dev/shm /tmp .",
+            ),
+        )
+    if own_code.is_notebook(attempt):
+        return ()
+    return (
+        Fix(
+            title="Or have the native stack shown",
+            why="It names the library that crashed. The run is a little slower.",
+            code=f"gdb -batch -ex run -ex bt --args {own_code.started(attempt)}",
+        ),
     )
 
 
@@ -222,7 +259,7 @@ def _asked_to_stop(
     planned = scheduled.ending(attempt, seen, int(signal.SIGTERM), where)
     if planned is not None:
         return planned
-    scheduler = scheduled.name_of_scheduler(attempt)
+    scheduler = hosting.scheduler(attempt)
     evidence = [Evidence(text="The process was ended by SIGTERM.", at=at)]
     probably = ""
     if scheduler:
@@ -238,7 +275,7 @@ def _asked_to_stop(
         headline=f"Asked to stop (SIGTERM) {where}{probably}",
         because="The exit signal says so. Schedulers, and people with kill, send it.",
         evidence=tuple(evidence),
-        fixes=(scheduled.SAVE_OFTEN,),
+        fixes=(resuming.go_on(attempt),),
         chip="Ended from outside",
     )
 
@@ -263,9 +300,11 @@ def interrupted(where: str, at: Moment, seen: str) -> Ending:
     )
 
 
-def _other(number: int, where: str, at: Moment) -> Ending:
+def _other(attempt: Attempt, number: int, where: str, at: Moment) -> Ending:
     name = name_of(number)
     meaning, fix = _KNOWN.get(name, (None, None))
+    if fix and name == "SIGHUP":
+        fix = replace(fix, code=f"nohup {own_code.started(attempt)} &")
     evidence = [Evidence(text=f"The process was ended by {name}.", at=at)]
     because = "The exit signal says so; who sent it is not known."
     if meaning:
@@ -313,11 +352,6 @@ def _counted(where: str, kills: int) -> str:
 
 def _line(frame: Frame) -> str:
     return f"{frame.file.rsplit('/', 1)[-1]}:{frame.line}"
-
-
-def _log_around(when: float) -> str:
-    """What shows the machine's own log of the minute before."""
-    return f"journalctl --since @{when - 60:.0f} --until @{when + 5:.0f}"
 
 
 def _crash_frame(stacks: str) -> Frame | None:

@@ -1,5 +1,6 @@
 """An epoch or a validation that cannot end, because its data never does."""
 
+from tb_health_plugin.diagnosis import own_code
 from tb_health_plugin.diagnosis.ending import Ending, ended
 from tb_health_plugin.diagnosis.moments import stopped_at
 from tb_health_plugin.diagnosis.verdict import Confidence, Evidence, Fix, State
@@ -141,7 +142,8 @@ def _told(
         fixes=(
             Fix(
                 title=f"Say how many batches there shall be: {steps}",
-                why=text,
+                why=f"{text} It then ends after so many, and the next one goes on from "
+                "there.",
                 code=f"{steps}={_suggestion(begun, detail)}",
             ),
             _let_it_end(begun, detail),
@@ -164,9 +166,17 @@ def _let_it_end(begun: facts.TrainingStarted, detail: str) -> Fix:
     if kind == "generator":
         return Fix(
             title="Or give a data set or arrays, which begin anew each time",
-            why="A generator that ends is empty from then on.",
+            why="A generator that ends is empty from then on. Arrays must fit into "
+            "memory.",
+            code="validation_data=(x_val, y_val)"
+            if detail == "validation"
+            else f"model.fit(x, y, epochs={begun.planned_epochs or 1})",
         )
-    return Fix(title="Or take the repeat() away", why="Then it ends with the data.")
+    return Fix(
+        title="Or take the repeat() away",
+        why="Then it ends with the data.",
+        code=own_code.searched(r"\.repeat\("),
+    )
 
 
 def _suggestion(begun: facts.TrainingStarted, detail: str) -> int:

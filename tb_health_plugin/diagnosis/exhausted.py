@@ -309,7 +309,8 @@ def _fixes(
         return (again,)
     fewer = Fix(
         title=f"Or take each epoch as long as the data: {has:,} steps",
-        why="Without steps_per_epoch an epoch is one pass over the data.",
+        why="Without steps_per_epoch an epoch is one pass over the data. The run has "
+        "fewer steps then, unless it gets more epochs.",
         code="steps_per_epoch=None",
     )
     return (again, fewer)

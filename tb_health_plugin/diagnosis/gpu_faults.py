@@ -1,10 +1,13 @@
 """Faults of GPUs: what they mean, what to do, and the verdict on one."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from tb_health_plugin.diagnosis import own_code, resuming
 from tb_health_plugin.diagnosis.cuda_words import Fault
 from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Moment, Verdict
 from tb_health_plugin.diagnosis.xids import XIDS, Action
+from tb_health_plugin.reading.run_history import Attempt
 
 _KINDS = {
     "ecc": "an error of its memory could not be corrected",
@@ -28,8 +31,7 @@ TEST = Fix(
 OWN_CODE = Fix(
     title="Look for an index out of range, or a custom kernel, first",
     why="This mostly comes from a program; from the card only if other programs have "
-    "it too.",
-    code="compute-sanitizer python train.py",
+    "it too. Under this it runs many times slower.",
 )
 
 
@@ -42,10 +44,14 @@ def reset(gpu: str) -> Fix:
     )
 
 
-RESTART = Fix(
-    title="Start the training again from its last checkpoint",
-    why="The driver kept the error to this program; the card itself goes on.",
-)
+def restart(attempt: Attempt) -> Fix:
+    """To start again: from a checkpoint, if there is one."""
+    fix = resuming.go_on(attempt)
+    why = "The driver kept the error to this program; the card itself goes on."
+    title = "Start the training again, from its last checkpoint if it has one"
+    return replace(fix, title=title, why=f"{why} {fix.why}")
+
+
 REBOOT = Fix(
     title="Restart the machine",
     why="A card that fell off the bus comes back only so. If it happens again, look at "
@@ -59,13 +65,16 @@ WATCH = Fix(
 )
 
 
-def fixes(*, by_program: bool, action: Action, gpu: str) -> tuple[Fix, ...]:
+def fixes(
+    attempt: Attempt, *, by_program: bool, action: Action, gpu: str
+) -> tuple[Fix, ...]:
     """What is usually done about such a fault."""
     if by_program:
-        return OWN_CODE, TEST
+        line = f"compute-sanitizer {own_code.started(attempt)}"
+        return replace(OWN_CODE, code=line), TEST
     if action == "watch":
         return (WATCH,)
-    first = {"restart": RESTART, "reboot": REBOOT, "reset": reset(gpu)}
+    first = {"restart": restart(attempt), "reboot": REBOOT, "reset": reset(gpu)}
     return first[action], TEST
 
 
@@ -89,6 +98,7 @@ def meaning(kind: str) -> str | None:
 
 
 def verdict(
+    attempt: Attempt,
     told: Fault,
     *,
     at: Moment,
@@ -108,6 +118,11 @@ def verdict(
         stopped_at=at,
         place=place,
         evidence=tuple(evidence),
-        fixes=fixes(by_program=told.by_program, action=action_on(told.kind), gpu="0"),
+        fixes=fixes(
+            attempt,
+            by_program=told.by_program,
+            action=action_on(told.kind),
+            gpu="0",
+        ),
         chip="GPU lost" if told.kind in ("lost", "xid 79") else "GPU fault",
     )

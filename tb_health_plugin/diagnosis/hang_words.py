@@ -21,7 +21,7 @@ FIXES = {
     "callback": Fix(
         title="Give what the callback waits for a time limit",
         why="fit() goes on only when every callback has returned, and this one has "
-        "not.",
+        "not. With a limit it raises, and says where.",
     ),
     "lock": Fix(
         title="Take locks with a time limit, and always in the same order",
@@ -33,6 +33,7 @@ FIXES = {
         title="Look at the disk or network file system",
         why="The kernel itself waits for it. Until it answers, not even SIGKILL ends "
         "the process.",
+        code="sudo dmesg -T | grep -iE 'not responding|blocked for more|I/O error'",
     ),
     "peer": Fix(
         title="Look at the other workers",
@@ -44,7 +45,8 @@ FIXES = {
     ),
     "call": Fix(
         title="Give what this function waits for a time limit",
-        why="The step goes on only when it has returned.",
+        why="The step goes on only when it has returned. With a limit it raises, and "
+        "says where.",
     ),
     "unknown": Fix(
         title="Install py-spy where it trains, to see native frames",
@@ -67,6 +69,7 @@ FIXES_UNSEEN = {
     "peer_lost": FIXES["peer"],
     "callback_hang": Fix(
         title="Give what callbacks wait for a time limit",
-        why="fit() goes on only when every callback has returned.",
+        why="fit() goes on only when every callback has returned. First among them, "
+        "this one ends the program, with all stacks, if the others take too long.",
     ),
 }

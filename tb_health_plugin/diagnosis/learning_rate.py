@@ -1,5 +1,7 @@
 """Which learning rates are usual for an optimizer, and which one was used."""
 
+import math
+
 from tb_health_plugin.diagnosis.case import Training
 
 # The defaults of Keras 3. Its authors' own advice for these optimizers lies within a
@@ -18,6 +20,20 @@ USUAL = {
     "Lion": 0.001,
     "Lamb": 0.001,
     "Muon": 0.001,
+}
+
+# Settings that somebody may have chosen, with what they are if nobody has.
+_SETTINGS = {
+    "momentum": "0.0",
+    "nesterov": "False",
+    "beta_1": "0.9",
+    "beta_2": "0.999",
+    "epsilon": "1e-07",
+    "amsgrad": "False",
+    "weight_decay": None,
+    "clipnorm": None,
+    "clipvalue": None,
+    "global_clipnorm": None,
 }
 
 # This many times the usual rate is high. Ten times is in daily use: SGD at 0.1, Adam
@@ -59,7 +75,31 @@ def better(training: Training) -> float | None:
     return min(normal, lower) if normal else lower
 
 
-def line(training: Training, rate: float) -> str:
-    """The line of code that makes the optimizer with that rate."""
+def line(training: Training, rate: float | None = None, **changed: str) -> str:
+    """The line of code that makes the optimizer as it was, but for what changes.
+
+    Args:
+        training: The training it was used in.
+        rate: The new rate; None if it stays.
+        changed: Other settings that change, by name.
+    """
     name = optimizer(training) or "Adam"
-    return f"keras.optimizers.{name}(learning_rate={rate:g})"
+    rate = used(training) if rate is None else rate
+    told = {} if rate is None else {"learning_rate": f"{rate:g}"}
+    for key, default in _SETTINGS.items():
+        value = training.setting(f"optimizer.{key}")
+        if value not in (None, "None", default) and _is_plain(value):
+            told[key] = value
+    told |= changed
+    arguments = ", ".join(f"{key}={value}" for key, value in told.items())
+    # One of the program's own is called as the program calls it.
+    library = "keras.optimizers." if name in USUAL else ""
+    return f"{library}{name}({arguments})"
+
+
+def _is_plain(value: str | None) -> bool:
+    """A number, or yes or no."""
+    try:
+        return value in ("True", "False") or math.isfinite(float(value or ""))
+    except ValueError:
+        return False

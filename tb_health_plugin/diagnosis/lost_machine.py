@@ -1,5 +1,6 @@
 """A record that just ends: whatever ended the training ended its watcher, too."""
 
+from tb_health_plugin.diagnosis import hosting
 from tb_health_plugin.diagnosis.ending import Ending, ended
 from tb_health_plugin.diagnosis.moments import stopped_at, where
 from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Verdict
@@ -71,6 +72,7 @@ def killed_together(attempt: Attempt, life: Life) -> Ending:
                 title="Look into the log of whatever runs the container or the job",
                 why="It names the moment and the reason: a limit, an eviction, or "
                 "somebody who removed it.",
+                code=hosting.log(attempt, at.wall_time) if at.wall_time else None,
             ),
         ),
         chip="Killed",

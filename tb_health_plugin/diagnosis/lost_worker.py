@@ -2,11 +2,12 @@
 
 import dataclasses
 
-from tb_health_plugin.diagnosis import durations
+from tb_health_plugin.diagnosis import durations, hosting
 from tb_health_plugin.diagnosis.first_failure import Member
 from tb_health_plugin.diagnosis.moments import stopped_at
 from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Story, Verdict
 from tb_health_plugin.events import facts
+from tb_health_plugin.reading.run_history import Attempt
 
 _SAME_STEPS = Fix(
     title="Give every worker the same steps",
@@ -14,6 +15,18 @@ _SAME_STEPS = Fix(
     "waiting.",
     code="dataset = dataset.repeat()  # and steps_per_epoch, the same for all",
 )
+
+
+def _same_steps(attempt: Attempt) -> Fix:
+    """With the steps that an epoch had in the worker that was done first."""
+    epochs = attempt.all(facts.EpochEnded)
+    steps = (epochs[0].last_step or 0) - (epochs[0].first_step or 0) if epochs else 0
+    if steps < 1:
+        return _SAME_STEPS
+    code = f"dataset = dataset.repeat()\nmodel.fit(..., steps_per_epoch={steps})"
+    return dataclasses.replace(_SAME_STEPS, code=code)
+
+
 _NETWORK = Fix(
     title="Look at the network between their machines",
     why="Both went on and neither could reach the other.",
@@ -51,7 +64,7 @@ def fewer_batches(early: Member, members: list[Member]) -> Story:
                 at=failure.stopped_at,
             ),
         ),
-        fixes=(_SAME_STEPS,),
+        fixes=(_same_steps(early.attempt),),
         chip="Out of step",
     )
     return dataclasses.replace(
@@ -156,7 +169,11 @@ def lost_each_other(members: list[Member]) -> Story | None:
             for one in named
             if one.failure
         ),
-        fixes=(_NETWORK,),
+        fixes=(
+            dataclasses.replace(
+                _NETWORK, code=hosting.reached(named[0].attempt, named[1].attempt)
+            ),
+        ),
         chip="Lost each other",
     )
     return dataclasses.replace(
@@ -197,6 +214,10 @@ def host_gone(root: Member, others: list[Member]) -> Verdict | None:
                 strong=False,
             ),
         ),
-        fixes=(_HOST,),
+        fixes=(
+            dataclasses.replace(
+                _HOST, code=hosting.log_of_machine(record, root.failed_at)
+            ),
+        ),
         chip="Worker lost",
     )

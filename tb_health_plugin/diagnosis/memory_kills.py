@@ -1,7 +1,6 @@
 """Whether the kernel killed this very process for lack of memory, and what helps."""
 
-import math
-
+from tb_health_plugin.diagnosis import hosting
 from tb_health_plugin.diagnosis.verdict import Fix
 from tb_health_plugin.events import facts
 from tb_health_plugin.reading.run_history import Attempt
@@ -47,17 +46,25 @@ def machine_was_full(attempt: Attempt) -> bool:
     return bool((used[late] >= NEAR_LIMIT * total[late]).any())
 
 
-def less_memory(seen: facts.ProcessEnded | None, *, in_container: bool = False) -> Fix:
-    """What helps if nothing more is known than that there was too little."""
+def less_memory(
+    attempt: Attempt, *, in_container: bool = False, need: float | None = None
+) -> Fix:
+    """What helps if nothing more is known than that there was too little.
+
+    Args:
+        attempt: The record.
+        in_container: It was the container that had too little, not the machine.
+        need: The bytes that would have been enough, as far as that is known.
+    """
+    seen = attempt.last(facts.ProcessEnded)
     peak = seen.peak_memory_bytes if seen else None
     limit = seen.memory_limit_bytes if seen else None
     held = ""
     if peak and limit:
         held = f"It held {peak / _GIB:.1f} of {limit / _GIB:.1f} GiB. "
-    code = None
+    code = "free -h && ps aux --sort=-rss | head -n 5"
     if limit and in_container:
-        twice = f"{math.ceil(2 * limit / _GIB)}g"
-        code = f"docker update --memory={twice} --memory-swap={twice} CONTAINER"
+        code = hosting.memory(attempt, max(need or 2 * limit, limit))
     return Fix(
         title="Need less memory at once, or allow more",
         why=f"{held}In the memory lane a slope is something that grows, a step is "

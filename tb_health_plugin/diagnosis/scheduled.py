@@ -4,7 +4,7 @@ import math
 import re
 import signal
 
-from tb_health_plugin.diagnosis import durations
+from tb_health_plugin.diagnosis import durations, own_code, quantities, resuming
 from tb_health_plugin.diagnosis.ending import Ending, ended
 from tb_health_plugin.diagnosis.moments import stopped_at
 from tb_health_plugin.diagnosis.verdict import (
@@ -39,22 +39,9 @@ NEAR_CPU_LIMIT = 0.9
 FAR_ABOVE_CPU_LIMIT = 1.5
 # A process that computes, on however crowded a machine; one that waits uses less.
 BUSY_CORES = 0.1
+# An estimate of the time that is needed may fall short by so much.
+SPARE = 1.2
 
-SAVE_OFTEN = Fix(
-    title="Save a checkpoint often, and go on from it",
-    why="A scheduler gives its machines to others; the work since the last checkpoint "
-    "is lost.",
-    code='keras.callbacks.BackupAndRestore("backup", save_freq="epoch")',
-)
-_MORE_TIME = Fix(
-    title="Ask for more time, or go on from a checkpoint",
-    why="The time that was asked for is over; the log of the job has it.",
-    code="#SBATCH --time=24:00:00",
-)
-_LONGER = Fix(
-    title="Give `timeout` more seconds, or go on from a checkpoint",
-    why="It was started with a limit, and that was reached.",
-)
 _MORE_CPU = Fix(
     title="Ask for more CPU time",
     why="The limit is set where it was started; `ulimit -t` shows it.",
@@ -78,7 +65,10 @@ def ending(
                 f"{_WHY[word]} {where}",
                 "The scheduler said so itself, and the exit signal agrees.",
                 f"The scheduler said: {line}",
-                (_MORE_TIME, SAVE_OFTEN) if word == "time_limit" else (SAVE_OFTEN,),
+                (
+                    *((_more_time(attempt),) if word == "time_limit" else ()),
+                    resuming.go_on(attempt),
+                ),
             )
     late = _seconds_late(attempt, seen)
     if late is not None:
@@ -92,7 +82,10 @@ def ending(
             f"Its time was up: {who} ended it {where}",
             f"{name} came at the moment for which {who} had announced the end.",
             f"It ended within {durations.precise(abs(late))} of that moment.",
-            (_MORE_TIME if is_slurm else _LONGER, SAVE_OFTEN),
+            (
+                _more_time(attempt) if is_slurm else _longer(attempt),
+                resuming.go_on(attempt),
+            ),
         )
     if number == signal.SIGKILL and (used := _cpu_used_up(attempt, seen)):
         return _ending(
@@ -103,7 +96,7 @@ def ending(
             f"It had used up the CPU time that it was allowed {where}",
             "The kernel kills at that limit, and nobody counted a kill for memory.",
             used,
-            (_MORE_CPU, SAVE_OFTEN),
+            (_MORE_CPU, resuming.go_on(attempt)),
         )
     return None
 
@@ -139,17 +132,49 @@ def _ending(
     )
 
 
+def _more_time(attempt: Attempt) -> Fix:
+    need, why = _time_needed(attempt)
+    hours, minutes = divmod(math.ceil(need / 60), 60)
+    return Fix(
+        title="Ask for more time, or go on from a checkpoint",
+        why=f"{why} More may mean a longer wait in the queue.",
+        code=f"#SBATCH --time={hours:02d}:{minutes:02d}:00",
+    )
+
+
+def _longer(attempt: Attempt) -> Fix:
+    need, why = _time_needed(attempt)
+    return Fix(
+        title="Give `timeout` more seconds, or go on from a checkpoint",
+        why=why,
+        code=f"timeout {math.ceil(need / 60) * 60} {own_code.started(attempt)}",
+    )
+
+
+def _time_needed(attempt: Attempt) -> tuple[float, str]:
+    """Seconds that all of it would take with some to spare, and why."""
+    begun = attempt.last(facts.TrainingStarted)
+    end = attempt.last_seen_at or 0.0
+    had = max(60.0, end - (attempt.started_at or end))
+    done = [
+        one
+        for one in attempt.all(facts.EpochEnded)
+        if begun is not None and one.training == begun.training
+    ]
+    planned = (begun.planned_epochs or 0) if begun else 0
+    left = planned - ((begun.initial_epoch or 0) if begun else 0) - len(done)
+    if begun is None or not done or left <= 0:
+        return 2 * had, f"It had {quantities.duration(had)}."
+    need = had + left * (done[-1].wall_time - begun.wall_time) / len(done)
+    return SPARE * need, (
+        f"It had {quantities.duration(had)}; with the {left:,} epochs that are left it "
+        f"needs about {quantities.duration(need)}."
+    )
+
+
 def said_of_memory(seen: facts.ProcessEnded) -> str | None:
     """The line in which a scheduler says that memory was the reason."""
     return _said(seen, _SAID_OF_MEMORY)
-
-
-def name_of_scheduler(attempt: Attempt) -> str | None:
-    """Who had started the process, as far as its environment tells."""
-    settings = attempt.start.settings if attempt.start else {}
-    if any(name.startswith("env.SLURM_") for name in settings):
-        return "Slurm"
-    return "Kubernetes" if "env.KUBERNETES" in settings else None
 
 
 def has_watchdog(attempt: Attempt) -> bool:

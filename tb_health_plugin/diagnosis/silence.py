@@ -1,8 +1,11 @@
 """A run that was ended while it was silent, before anybody had called it a stall."""
 
 import itertools
+import math
 import signal
+from dataclasses import replace
 
+from tb_health_plugin.diagnosis import data_alone, hosting
 from tb_health_plugin.diagnosis.ending import Ending, ended
 from tb_health_plugin.diagnosis.hang_words import CHIPS, FIXES_UNSEEN
 from tb_health_plugin.diagnosis.memory_kills import was_for_memory
@@ -11,6 +14,7 @@ from tb_health_plugin.diagnosis.peers import tasks
 from tb_health_plugin.diagnosis.verdict import (
     Confidence,
     Evidence,
+    Fix,
     Moment,
     State,
 )
@@ -39,6 +43,11 @@ IDLE = 0.05
 LONG_SECONDS = 60.0
 # Unless so many breaks between epochs have shown what is usual there.
 LEAST_BREAKS = 3
+# Python's own alarm clock: it runs while callbacks do, from an epoch's end to the next.
+_BETWEEN_EPOCHS = """keras.callbacks.LambdaCallback(
+    on_epoch_end=lambda *_: faulthandler.dump_traceback_later({seconds}, exit=True),
+    on_epoch_begin=lambda *_: faulthandler.cancel_dump_traceback_later(),
+    on_train_end=lambda *_: faulthandler.cancel_dump_traceback_later())"""
 
 # What people and schedulers send to a training that hangs: the state, and the words.
 ENDS: dict[int, tuple[State, str]] = {
@@ -150,9 +159,23 @@ def _ending(
                 at=end,
             ),
         ),
-        fixes=(FIXES_UNSEEN[verdict_id],),
+        fixes=(_fix(attempt, verdict_id),),
         chip=CHIPS[verdict_id],
     )
+
+
+def _fix(attempt: Attempt, verdict_id: str) -> Fix:
+    """What to do, with a line of this run's own if there is none for all."""
+    fix = FIXES_UNSEEN[verdict_id]
+    if verdict_id == "peer_lost":
+        return replace(fix, code=hosting.others(attempt))
+    if verdict_id == "input_hang":
+        begun = attempt.last(facts.TrainingStarted)
+        return data_alone.looped(fix, begun)
+    if verdict_id == "callback_hang":
+        seconds = math.ceil(max(LONG_SECONDS, _patience_between_epochs(attempt)))
+        return replace(fix, code=_BETWEEN_EPOCHS.format(seconds=seconds))
+    return fix
 
 
 def _cpu_evidence(

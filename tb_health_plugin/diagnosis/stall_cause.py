@@ -1,8 +1,10 @@
 """What a stall turns out to be, once all that was recorded around it is looked at."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
+from tb_health_plugin.diagnosis import data_alone, hosting, own_code, time_limits
 from tb_health_plugin.diagnosis.callback_names import HOOK
 from tb_health_plugin.diagnosis.endings import name_of
 from tb_health_plugin.diagnosis.hang_words import CHIPS, FIXES
@@ -86,7 +88,7 @@ def cause_of(attempt: Attempt, stall: facts.Stalled) -> Cause:
             f"The step waits for {inside.function}() at {inside.file}, line "
             f"{inside.line}: Python that the model or its loss calls. The batches come "
             "from arrays, so no code of the program makes them.",
-            FIXES["busy" if (stall.cpu_fraction or 0.0) >= _WORKS else "call"],
+            _in_python(stall, inside),
             overrules=True,
         )
     dead = _dead_child(attempt, stall)
@@ -97,7 +99,7 @@ def cause_of(attempt: Attempt, stall: facts.Stalled) -> Cause:
             "dead_worker",
             "likely",
             f"{because} A process that it had started is dead.",
-            _DEAD_WORKER,
+            replace(_DEAD_WORKER, code=_log_of(dead)),
             (Evidence(text=_child(dead), at=Moment(wall_time=dead.wall_time)),),
         )
     is_idle = (stall.cpu_fraction or 0.0) < _WORKS
@@ -108,12 +110,12 @@ def cause_of(attempt: Attempt, stall: facts.Stalled) -> Cause:
             "silent",
             "possible",
             f"{because} It is one of several workers that go in step.",
-            FIXES["peer"],
+            replace(FIXES["peer"], code=hosting.others(attempt)),
         )
     verdict_id = _IDS.get(waits_for, _OTHER)
     if waits_for == "lock" and _in_callback(stall):
         verdict_id = _IDS["callback"]
-    fix = _fix(attempt, waits_for)
+    fix = _fix(attempt, stall, waits_for)
     maker = _maker(stall) if waits_for == "data" else None
     seen: tuple[Evidence, ...] = ()
     if maker is not None:
@@ -174,13 +176,16 @@ def _in_callback(stall: facts.Stalled) -> bool:
 
 def _maker(stall: facts.Stalled) -> Frame | None:
     """The program's own line in a thread that makes batches."""
-    threads = parse(stall.stacks or "")
+    return innermost_own_frame(_making(parse(stall.stacks or "")))
+
+
+def _making(threads: Sequence[Thread]) -> Thread | None:
+    """A thread that makes batches by code of the program."""
     trains = training_thread(threads)
     for other in threads:
         makes = any(_PRODUCER.search(frame.file) for frame in other.frames)
-        own = innermost_own_frame(other)
-        if other is not trains and makes and own is not None:
-            return own
+        if other is not trains and makes and innermost_own_frame(other) is not None:
+            return other
     return None
 
 
@@ -228,7 +233,7 @@ def _confidence(waits_for: str) -> Confidence:
     return "possible" if waits_for == "unknown" else "likely"
 
 
-def _fix(attempt: Attempt, waits_for: str) -> Fix:
+def _fix(attempt: Attempt, stall: facts.Stalled, waits_for: str) -> Fix:
     pid = attempt.start.pid if attempt.start else None
     if waits_for == "stopped":
         return Fix(
@@ -237,7 +242,35 @@ def _fix(attempt: Attempt, waits_for: str) -> Fix:
             code=f"kill -CONT {pid}" if pid else None,
         )
     known = {**FIXES, "compile": FIXES["busy"]}
-    return known.get(waits_for, FIXES["unknown"])
+    fix = known.get(waits_for, FIXES["unknown"])
+    if fix.code:
+        return fix
+    if waits_for == "peer":
+        return replace(fix, code=hosting.others(attempt))
+    threads = parse(stall.stacks or "")
+    trains = training_thread(threads)
+    if waits_for == "data":
+        limit = time_limits.limit_of(_making(threads))
+        begun = attempt.last(facts.TrainingStarted)
+        return replace(fix, code=limit) if limit else data_alone.looped(fix, begun)
+    if waits_for == "callback":
+        return replace(fix, code=time_limits.limit_or_code(trains))
+    frame = innermost_own_frame(trains)
+    shown = own_code.shown(frame.file, frame.line) if frame else None
+    return replace(fix, code=shown)
+
+
+def _in_python(stall: facts.Stalled, inside: Frame) -> Fix:
+    """About Python code that the step itself calls, and that does not return."""
+    if (stall.cpu_fraction or 0.0) >= _WORKS:
+        return replace(FIXES["busy"], code=own_code.shown(inside.file, inside.line))
+    thread = next((t for t in parse(stall.stacks or "") if inside in t.frames), None)
+    return replace(FIXES["call"], code=time_limits.limit_or_code(thread))
+
+
+def _log_of(dead: facts.ChildEnded) -> str:
+    when = dead.wall_time
+    return f"journalctl -k --since @{when - 60:.0f} --until @{when + 5:.0f}"
 
 
 def place_of(stall: facts.Stalled) -> Frame | None:

@@ -3,9 +3,17 @@
 import signal
 from dataclasses import replace
 
-from tb_health_plugin.diagnosis import absent_peer, durations, endless, silence
+from tb_health_plugin.diagnosis import (
+    absent_peer,
+    durations,
+    endless,
+    hosting,
+    own_code,
+    silence,
+)
 from tb_health_plugin.diagnosis.callback_names import callback_of
 from tb_health_plugin.diagnosis.ending import Ending
+from tb_health_plugin.diagnosis.hang_words import FIXES
 from tb_health_plugin.diagnosis.memory_kills import was_for_memory
 from tb_health_plugin.diagnosis.moments import (
     is_under_way,
@@ -122,7 +130,16 @@ def _stuck(attempt: Attempt, stall: facts.Stalled) -> Ending:
     if _is_before(stall):
         headline = f"No training has begun: stands still for {durations.words(seconds)}"
     verdict = _verdict(attempt, stall, headline)
+    verdict = replace(verdict, fixes=tuple(_now(attempt, f) for f in verdict.fixes))
     return Ending("stuck", f"Stuck for {durations.short(seconds)}", verdict)
+
+
+def _now(attempt: Attempt, fix: Fix) -> Fix:
+    """While it still stands there, its native frames can be seen at once."""
+    pid = attempt.start.pid if attempt.start else None
+    if fix != FIXES["unknown"] or pid is None:
+        return fix
+    return replace(fix, code=f"{fix.code} && py-spy dump --native --pid {pid}")
 
 
 def _ended(attempt: Attempt, stall: facts.Stalled, number: int) -> Ending:
@@ -152,8 +169,19 @@ def _ended(attempt: Attempt, stall: facts.Stalled, number: int) -> Ending:
     verdict = replace(verdict, evidence=(*verdict.evidence, kill))
     if verdict.id == "stopped_process":
         # There is nothing left to send SIGCONT to, and the number may be reused.
-        verdict = replace(verdict, fixes=(_WHO_STOPPED_IT,))
+        verdict = replace(verdict, fixes=(_who_stopped_it(attempt),))
     return Ending(state, verdict.chip, verdict)
+
+
+def _who_stopped_it(attempt: Attempt) -> Fix:
+    if hosting.scheduler(attempt):
+        log = hosting.log(attempt, attempt.last_seen_at or 0.0)
+        return replace(_WHO_STOPPED_IT, code=log)
+    return replace(
+        _WHO_STOPPED_IT,
+        why=f"{_WHO_STOPPED_IT.why} Started like this, no terminal can stop it.",
+        code=f"setsid nohup {own_code.started(attempt)} > train.log 2>&1 < /dev/null &",
+    )
 
 
 def _is_before(stall: facts.Stalled) -> bool:

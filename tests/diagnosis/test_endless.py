@@ -73,7 +73,15 @@ class TestValidation:
         assert told.headline == (
             "The validation of epoch 1 could not end: its data never does"
         )
-        assert told.verdict.fixes[0].code == "validation_steps=10"
+        assert [fix.code for fix in told.verdict.fixes] == [
+            "validation_steps=10",
+            r"grep -rnE '\.repeat\(' --include='*.py' .",
+        ]
+
+    def test_a_generator_can_give_way_to_arrays(self):
+        told = story({**ENDLESS, "validation.kind": "generator"}, killed("validation"))
+
+        assert told.verdict.fixes[1].code == "validation_data=(x_val, y_val)"
 
     @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
     def test_ended_in_it_otherwise(self, number: int):

@@ -18,7 +18,7 @@ BY_TIMEOUT = {"limit.by": "timeout 900"}
 
 def story(
     settings: dict[str, str],
-    *,
+    *told: facts.Fact,
     number: int,
     cpu: tuple[float, ...] = (),
     processes: float | None = None,
@@ -28,6 +28,8 @@ def story(
     attempt.add(facts.RunStarted(wall_time=1.0, pid=1, settings=settings))
     attempt.add(facts.TrainingStarted(wall_time=2.0, training=0, planned_epochs=3))
     attempt.add(facts.EpochEnded(wall_time=3.0, step=70, epoch=0))
+    for fact in told:
+        attempt.add(fact)
     if cpu:
         times = [ENDED_AT - len(cpu) + at + 0.5 for at in range(len(cpu))]
         counted = (
@@ -70,7 +72,21 @@ class TestTheMoment:
         told = story(settings, number=signal.SIGTERM)
 
         assert told.headline == "Its time was up: Slurm ended it at step 70"
-        assert "#SBATCH" in told.verdict.fixes[0].code
+        assert told.verdict.fixes[0].code == "#SBATCH --time=00:34:00"
+
+    def test_what_is_left_tells_how_much_more(self):
+        epoch = facts.EpochEnded(
+            wall_time=502.0, step=70, training=0, epoch=0, last_step=70
+        )
+        settings = {"limit.by": "timeout 900", "limit.ends_at": "1000.0"}
+
+        told = story(settings, epoch, number=signal.SIGTERM)
+
+        fix = told.verdict.fixes[0]
+        assert fix.why == (
+            "It had 17 min; with the 2 epochs that are left it needs about 33 min."
+        )
+        assert fix.code == "timeout 2400 python train.py"
 
 
 CPU_LIMIT = {"limit.cpu_seconds": "60"}

@@ -125,6 +125,11 @@ class TestHung:
 
         assert told.verdict.id == "callback_hang"
 
+    def test_callbacks_can_have_an_alarm_clock(self):
+        told = story(70.0, cpu=0.0, phase="between_epochs")
+
+        assert "dump_traceback_later(60, exit=True)" in told.verdict.fixes[0].code
+
     def test_between_epochs_that_used_to_follow_each_other_at_once(self):
         told = story(
             silent=15.0, cpu=0.0, phase="between_epochs", epochs=five_epochs(0.2)

@@ -109,6 +109,22 @@ class TestStuck:
         assert told.verdict.fixes
         assert told.verdict.fixes[0].why
 
+    @pytest.mark.parametrize(
+        ("waits_for", "code"),
+        [
+            ("data", "for number, batch in enumerate(data):  # what fit() was given"),
+            ("callback", "lock.acquire(timeout=60)"),
+            ("busy", "cat -n /home/me/train.py | sed -n 55,65p"),
+            ("peer", "pgrep -af train.py  # on the machine of each"),
+            ("stopped", "kill -CONT 7"),
+            ("unknown", "pip install py-spy && py-spy dump --native --pid 7"),
+        ],
+    )
+    def test_what_to_paste(self, waits_for: str, code: str):
+        told = story(stalled(waits_for))
+
+        assert told.verdict.fixes[0].code.splitlines()[0] == code
+
     def test_its_line(self):
         assert story(stalled()).verdict.place == {
             "file": "/home/me/train.py",
@@ -373,7 +389,8 @@ def test_nobody_is_told_to_wake_a_process_that_is_gone():
 
     assert alive.verdict.fixes[0].code == "kill -CONT 7"
     assert dead.verdict.id == "stopped_process"
-    assert dead.verdict.fixes[0].code is None
+    assert "kill" not in (dead.verdict.fixes[0].code or "kill")
+    assert dead.verdict.fixes[0].code.startswith("setsid nohup python train.py")
 
 
 class TestBeforeATraining:

@@ -146,7 +146,21 @@ class TestLost:
         assert told.story.headline == (
             "Worker 1 was done after step 90; the others had more to do"
         )
+        assert "the same for all" in verdict.fixes[0].code
         assert table(told) == {"worker 0": "consequence", "worker 1": "root"}
+
+    def test_all_can_have_the_steps_of_the_one_that_was_done_first(self):
+        epoch = facts.EpochEnded(
+            wall_time=BEGAN + 15, step=30, training=0, epoch=0, last_step=30
+        )
+        told = story(
+            worker(0, lost(END + 20, 1, step=100), rate=2.0),
+            worker(1, epoch, finished(BEGAN + 45, 90), seconds=45, rate=2.0),
+        )
+
+        assert told.story.verdict.fixes[0].code == (
+            "dataset = dataset.repeat()\nmodel.fit(..., steps_per_epoch=30)"
+        )
 
     def test_one_that_validates_while_the_others_train(self):
         told = story(
@@ -194,6 +208,8 @@ class TestLost:
         assert told.story.headline == (
             "Worker 0 and worker 1 lost each other, and neither had failed"
         )
+        # They were on one machine: there is no network to try.
+        assert told.story.verdict.fixes[0].code is None
 
     def test_of_a_chain_the_first_one_knows_whom_it_lost(self):
         told = story(
@@ -208,6 +224,7 @@ class TestLost:
 
         verdict = told.story.verdict
         assert (verdict.id, verdict.detail) == ("peer_lost", "host_gone")
+        assert verdict.fixes[0].code.startswith("ssh h journalctl --since @")
         assert verdict.place["worker"] == "worker 1"
 
     def test_one_that_left_no_record_is_blamed_by_name(self):

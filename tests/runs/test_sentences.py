@@ -9,6 +9,7 @@ from tb_health_plugin.cli import why
 from tb_health_plugin.diagnosis.engine import judge
 from tb_health_plugin.diagnosis.verdict import Verdict
 from tests import runs
+from tests.pasted import problem
 from tests.runs.scrub import told
 
 LONGEST_HEADLINE = 110
@@ -41,6 +42,11 @@ class TestEveryFinding:
         for one in findings(name):
             assert one.fixes or one.severity == "info", one.headline
             assert all(fix.why.strip() for fix in one.fixes)
+
+    def test_has_lines_that_can_be_pasted(self, name: str):
+        lines = [fix.code for one in findings(name) for fix in one.fixes if fix.code]
+
+        assert {code: problem(code) for code in lines if problem(code)} == {}
 
     def test_reads_the_same_in_a_terminal(self, name: str):
         answer = told(runs.history(name))

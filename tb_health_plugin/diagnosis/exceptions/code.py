@@ -3,6 +3,10 @@
 import re
 
 from tb_health_plugin.diagnosis.ending import Ending
+from tb_health_plugin.diagnosis.exceptions.debugging import (
+    code_there,
+    values_there,
+)
 from tb_health_plugin.diagnosis.exceptions.failure import failure
 from tb_health_plugin.diagnosis.exceptions.raised import Raised
 from tb_health_plugin.diagnosis.figures import names
@@ -37,7 +41,9 @@ def in_callback(raised: Raised) -> Ending | None:
                 title=f"Mend {line}",
                 why=f"It said: {_said(raised)} An exception in a callback ends the "
                 "training, even if the callback only reports.",
+                code=code_there(raised),
             ),
+            *values_there(raised),
         ),
         chip="Callback error",
     )
@@ -48,7 +54,8 @@ def _said(raised: Raised) -> str:
     return said if said.endswith("…") else f"{said}."
 
 
-def _metrics(raised: Raised) -> list[str]:
+def metrics(raised: Raised) -> list[str]:
+    """Names of the metrics that the logs of the last epoch had."""
     last = raised.attempt.last(facts.EpochEnded)
     return sorted(last.metrics) if last else []
 
@@ -61,7 +68,7 @@ def _wants_a_log(raised: Raised) -> bool:
 
 
 def _logs(raised: Raised) -> tuple[Evidence, ...]:
-    found = _metrics(raised)
+    found = metrics(raised)
     if not found or not _wants_a_log(raised):
         return ()
     text = f"The logs of an epoch have {names(found, 6)}."
@@ -69,7 +76,7 @@ def _logs(raised: Raised) -> tuple[Evidence, ...]:
 
 
 def _log_fix(raised: Raised) -> tuple[Fix, ...]:
-    found = _metrics(raised)
+    found = metrics(raised)
     if not found or not _wants_a_log(raised):
         return ()
     asked = raised.message.strip("'\"") if raised.name == "KeyError" else None
@@ -78,7 +85,7 @@ def _log_fix(raised: Raised) -> tuple[Fix, ...]:
         Fix(
             title="Use a name that the logs have",
             why=f"{what}They have {names(found, 6)}.",
-            code=f'logs["{_nearest(asked, found)}"]',
+            code=f'logs["{nearest(asked, found)}"]',
         ),
     )
 
@@ -86,7 +93,7 @@ def _log_fix(raised: Raised) -> tuple[Fix, ...]:
 def _monitor_fix(raised: Raised) -> tuple[Fix, ...]:
     """It could not watch a metric: there is none of that name, or no direction."""
     watched = re.search(REFUSED_MONITOR, raised.message)
-    found = _metrics(raised)
+    found = metrics(raised)
     if not watched or not found:
         return ()
     metric = watched["metric"]
@@ -106,12 +113,12 @@ def _monitor_fix(raised: Raised) -> tuple[Fix, ...]:
         Fix(
             title="Watch a metric that the logs have",
             why=f"There is no {metric!r}. They have {names(found, 6)}.{missing}",
-            code=f'monitor="{_nearest(metric, found)}"',
+            code=f'monitor="{nearest(metric, found)}"',
         ),
     )
 
 
-def _nearest(asked: str | None, found: list[str]) -> str:
+def nearest(asked: str | None, found: list[str]) -> str:
     """The name that begins alike, else the first one that is no loss."""
     for name in found:
         if asked and name.startswith(asked[:3]):
@@ -136,7 +143,9 @@ def anywhere(raised: Raised) -> Ending:
                 if raised.line_words
                 else "Read the traceback below",
                 why=f"It said: {_said(raised)}",
+                code=code_there(raised),
             ),
+            *values_there(raised),
         ),
         chip="Error",
     )

@@ -1,7 +1,9 @@
 """The data pipeline raised, or had nothing more to give."""
 
 import re
+import shlex
 
+from tb_health_plugin.diagnosis import data_alone
 from tb_health_plugin.diagnosis.ending import Ending
 from tb_health_plugin.diagnosis.exceptions.failure import failure
 from tb_health_plugin.diagnosis.exceptions.raised import Raised, said_in
@@ -23,6 +25,8 @@ _CORRUPT = (
     r"|Error while reading record|unexpected end of|Not a gzipped file|bad zip"
     r"|Could not parse example|Input size should match|inflate\(\) failed"
 )
+_RECORDS = r"(?:truncated|corrupted|reading) record|Checksum does not match"
+_IMAGES = r"Invalid (?:PNG|JPEG)|Unknown image file format"
 _LONGEST_HEADLINE = 100
 _LONGEST_SAID = 160
 _FILE = r"(/[^\s;:'\"]+\.\w+)"
@@ -56,7 +60,8 @@ def ended(raised: Raised) -> Ending | None:
 def _again(step: int) -> Fix:
     return Fix(
         title="Let the data begin again, or plan as many steps as it has",
-        why=f"It gave data for {step:,} steps.",
+        why=f"It gave data for {step:,} steps. Repeated, rows come again within an "
+        "epoch.",
         code="dataset = dataset.repeat()",
     )
 
@@ -107,29 +112,65 @@ def _headline(words: str, said: str) -> str:
 def _fixes(raised: Raised, detail: str, said: str, path: str | None) -> tuple[Fix, ...]:
     which = path or "the file"
     if detail == "corrupt":
-        return (
-            Fix(
-                title=f"Get {which} again, and compare its size or checksum",
-                why=f"It said: {cut(said, _LONGEST_SAID)}",
-            ),
-            Fix(
-                title="Skip what cannot be read, if losing it is all right",
-                why="The run goes on, and the broken records are left out without a "
-                "word: count them.",
-                code="dataset = dataset.ignore_errors(log_warning=True)",
-            ),
-        )
+        return _again_or_without(raised, said, path)
     if detail == "missing":
         return (
             Fix(
                 title=f"See whether {which} is there",
-                why=f"It said: {cut(said, _LONGEST_SAID)}",
+                why=_said(said),
+                code=f"namei -l {shlex.quote(path)}" if path else None,
             ),
         )
     line = raised.line_words or "the line in the traceback"
     return (
         Fix(
             title=f"Mend {line}, or the record it choked on",
-            why=f"It said: {cut(said, _LONGEST_SAID)}",
+            why=f"{_said(said)} Gone through like this, without a training, the data "
+            "stops at the bad record.",
+            code=data_alone.loop(raised.training.settings if raised.training else {}),
         ),
     )
+
+
+def _again_or_without(raised: Raised, said: str, path: str | None) -> tuple[Fix, ...]:
+    which, code = path or "the file", _compared(path) if path else _found(raised)
+    last = " The last file that these lines name is the broken one."
+    again = Fix(
+        title=f"Get {which} again, and compare its size or checksum",
+        why=_said(said) + (last if code and not path else ""),
+        code=code,
+    )
+    if raised.setting("data.kind") not in (None, "tf.data"):
+        return (again,)
+    without = Fix(
+        title="Skip what cannot be read, if losing it is all right",
+        why="The run goes on, and the broken records are left out without a word: "
+        "count them.",
+        code="dataset = dataset.ignore_errors(log_warning=True)",
+    )
+    return again, without
+
+
+def _said(said: str) -> str:
+    text = cut(said, _LONGEST_SAID)
+    return f"It said: {text}" if text.endswith((".", "…")) else f"It said: {text}."
+
+
+def _compared(path: str) -> str:
+    file = shlex.quote(path)
+    return f"ls -l {file} && sha256sum {file}"
+
+
+def _found(raised: Raised) -> str | None:
+    """What finds the broken file among all; None if it is of an unknown kind."""
+    if raised.find(_RECORDS):
+        return (
+            "for file in files:\n    print(file)\n"
+            "    for record in tf.data.TFRecordDataset(file): pass"
+        )
+    if raised.find(_IMAGES):
+        return (
+            "for file in files:\n    print(file)\n"
+            "    tf.io.decode_image(tf.io.read_file(file))"
+        )
+    return None

@@ -26,6 +26,7 @@ def failed(raised: Raised) -> Ending | None:
     told = fault(said)
     if told is not None and gpu_faults.meaning(told.kind) is not None:
         found = gpu_faults.verdict(
+            raised.attempt,
             told,
             at=raised.at,
             place=raised.place,
@@ -42,6 +43,7 @@ def failed(raised: Raised) -> Ending | None:
 
 def _part(raised: Raised, part: str, *more: Evidence, fixes: Fixes = ()) -> Ending:
     return cuda_parts.ending(
+        raised.attempt,
         part,
         "failed",
         raised.at,

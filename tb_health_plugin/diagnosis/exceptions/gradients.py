@@ -1,11 +1,21 @@
 """The optimizer got no gradient at all: nothing ties the loss to the weights."""
 
+from tb_health_plugin.diagnosis import own_code
 from tb_health_plugin.diagnosis.ending import Ending
 from tb_health_plugin.diagnosis.exceptions.failure import failure
 from tb_health_plugin.diagnosis.exceptions.raised import Raised
 from tb_health_plugin.diagnosis.verdict import Fix
 
 _NONE_AT_ALL = r"No gradients provided for any variable"
+
+_WITHOUT_A_DERIVATIVE = (
+    "argmax",
+    r"round\(",
+    r"cast\(",
+    r"\.numpy\(",
+    "(py|numpy)_function",
+    "stop_gradient",
+)
 
 
 def missing(raised: Raised) -> Ending | None:
@@ -24,6 +34,7 @@ def missing(raised: Raised) -> Ending | None:
                 title="Find what cuts the way from the loss to the weights",
                 why="argmax, round, a cast to whole numbers, comparisons, .numpy() and "
                 "py_function have no derivative: what comes before them cannot learn.",
+                code=own_code.searched(*_WITHOUT_A_DERIVATIVE),
             ),
             *([_TAPE] if is_loop else []),
         ),

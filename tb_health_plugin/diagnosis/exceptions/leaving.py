@@ -4,7 +4,7 @@ from tb_health_plugin.diagnosis import endings
 from tb_health_plugin.diagnosis.ending import Ending
 from tb_health_plugin.diagnosis.exceptions.failure import failure
 from tb_health_plugin.diagnosis.exceptions.raised import Raised
-from tb_health_plugin.diagnosis.scheduled import SAVE_OFTEN
+from tb_health_plugin.diagnosis.resuming import go_on
 from tb_health_plugin.diagnosis.verdict import Evidence, Fix
 from tb_health_plugin.events import facts
 
@@ -104,7 +104,7 @@ def _on_request(raised: Raised, status: int, evidence: list[Evidence]) -> Ending
         headline=f"Asked to stop, and exited with status {status} {raised.where}",
         because="A signal asked for it, and the program's own handler ended it.",
         evidence=(Evidence(text=text, at=raised.at), *evidence),
-        fixes=(SAVE_OFTEN,),
+        fixes=(go_on(raised.attempt),),
         chip="Ended from outside",
     )
 

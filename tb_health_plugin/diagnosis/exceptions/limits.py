@@ -3,6 +3,7 @@
 import re
 import shlex
 
+from tb_health_plugin.diagnosis import hosting
 from tb_health_plugin.diagnosis.ending import Ending
 from tb_health_plugin.diagnosis.exceptions.failure import failure
 from tb_health_plugin.diagnosis.exceptions.raised import Raised
@@ -89,6 +90,9 @@ def _last(raised: Raised, column: str) -> float | None:
 
 def _fixes(raised: Raised, detail: str) -> tuple[Fix, ...]:
     where = raised.line_words or "the line in the traceback"
+    allow_more = hosting.handles(
+        raised.attempt, detail, _last(raised, _COLUMNS[detail][1])
+    )
     if detail == "files":
         return (
             Fix(
@@ -100,7 +104,7 @@ def _fixes(raised: Raised, detail: str) -> tuple[Fix, ...]:
             Fix(
                 title="Raise the limit, if so many are really needed",
                 why="It holds for what is started from the same shell.",
-                code="ulimit -n 65536",
+                code=allow_more,
             ),
         )
     workers = raised.setting("data.workers")
@@ -110,14 +114,24 @@ def _fixes(raised: Raised, detail: str) -> tuple[Fix, ...]:
             title=f"Start fewer {detail} at a time",
             why=f"Look at {where}: what is started per step or epoch and never ends "
             f"adds up.{now}",
+            code=_fewer(detail, workers),
         ),
         Fix(
             title="Ask for a higher limit, if so many are really needed",
             why="The limit of a container is set by who starts it, that of a user by "
             "ulimit.",
-            code="ulimit -u 65536",
+            code=allow_more,
         ),
     )
+
+
+def _fewer(detail: str, workers: str | None) -> str:
+    """Half of the data's workers if it has some, else a pool that ends by itself."""
+    if workers and workers.isdecimal() and int(workers) > 1:
+        return f"super().__init__(workers={int(workers) // 2})"
+    if detail == "threads":
+        return "with concurrent.futures.ThreadPoolExecutor(4) as pool:\n    ..."
+    return "with multiprocessing.Pool(4) as pool:\n    ..."
 
 
 def disk(raised: Raised) -> Ending | None:
@@ -192,7 +206,8 @@ def _room_fixes(raised: Raised, path: str | None) -> tuple[Fix, ...]:
                 title="Keep only the best checkpoint",
                 why=f"{kept[0]:,} of {kept[1] / _MIB:,.1f} MiB were kept; with one "
                 "name for all, each replaces the one before.",
-                code='ModelCheckpoint("best.keras", save_best_only=True)',
+                code='keras.callbacks.ModelCheckpoint("best.keras", '
+                "save_best_only=True)",
             )
         )
     folder = path.rsplit("/", 1)[0] if path and "/" in path else None

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 
+from tb_health_plugin.diagnosis import own_code
 from tb_health_plugin.diagnosis.ending import Ending
+from tb_health_plugin.diagnosis.exceptions.debugging import code_there
 from tb_health_plugin.diagnosis.exceptions.failure import failure
 from tb_health_plugin.diagnosis.exceptions.gpu import SPEAKS_FOR_CUDA
 from tb_health_plugin.diagnosis.exceptions.raised import Raised
@@ -15,6 +17,11 @@ from tb_health_plugin.reading.table import measured
 _NUMPY = (
     r"Unable to allocate (?P<number>\d+(?:\.\d*)?) ?(?P<unit>[KMGTPE]?i?B|bytes)"
     r" for an array"
+)
+# What NumPy says of an array that it could not make.
+_ARRAY = (
+    r"an array with shape \((?P<shape>\d[\d, ]*)\) and data type "
+    r"(?P<type>(?:u?int|float|complex)\d+|bool)\b"
 )
 _HOST = (
     r"\[Errno 12\]|Cannot allocate memory|std::bad_alloc|DefaultCPUAllocator"
@@ -89,9 +96,9 @@ def _gpu(raised: Raised, told: Refusal) -> Ending:
     else:
         chip, detail = "GPU out of memory", "exhausted"
         headline = f"The GPU ran out of memory {raised.where}"
-    fixes = [halved(raised.setting("batch_size")), _SEE]
+    fixes = [halved(raised.attempt), _SEE]
     if fragmented:
-        fixes.insert(0, _ASYNC)
+        fixes.insert(0, _unfragmented(raised))
     return failure(
         raised,
         id="gpu_oom",
@@ -144,7 +151,7 @@ def _host(raised: Raised, asked: float | None) -> Ending:
         # What a callback asks for does not shrink with the batch.
         fixes=(
             _line(raised, asked),
-            *(() if raised.in_callback else (halved(raised.setting("batch_size")),)),
+            *(() if raised.in_callback else (halved(raised.attempt),)),
         ),
         chip="Out of memory",
     )
@@ -153,10 +160,37 @@ def _host(raised: Raised, asked: float | None) -> Ending:
 def _line(raised: Raised, asked: float | None) -> Fix:
     where = raised.line_words or "the line in the traceback"
     size = f" {_size(asked)} at once" if asked else " more than there is"
+    found = raised.find(_ARRAY)
+    if found is None:
+        return Fix(
+            title=f"Make {where} need less at a time",
+            why=f"It asked for{size}. Read or compute it in parts, or in a smaller "
+            "type (float32 takes half of float64).",
+            code=code_there(raised),
+        )
+    shape = f"({found['shape'].strip()})"
+    if found["type"] == "float64":
+        return Fix(
+            title=f"Make {where} need half: float32 instead of float64",
+            why=f"It asked for{size}, for an array of shape {shape}. Seven digits are "
+            "enough for data; a model computes in float32 anyway.",
+            code=f'np.zeros({shape}, dtype="float32")',
+        )
     return Fix(
-        title=f"Make {where} need less at a time",
-        why=f"It asked for{size}. Read or compute it in parts, or in a smaller type "
-        "(float32 takes half of float64).",
+        title=f"Let {where} keep its array in a file, or fill it in parts",
+        why=f"It asked for{size}, for an array of shape {shape}. In a file it takes a "
+        "disk instead, and reading it is slower.",
+        code=f'np.memmap("array.bin", dtype="{found["type"]}", mode="w+", '
+        f"shape={shape})",
+    )
+
+
+def _unfragmented(raised: Raised) -> Fix:
+    return Fix(
+        title="Use an allocator that does not fragment",
+        why="More was free than was asked for, in pieces. Steps may take a little "
+        "longer.",
+        code=own_code.started(raised.attempt, TF_GPU_ALLOCATOR="cuda_malloc_async"),
     )
 
 
@@ -165,11 +199,6 @@ _SEE = Fix(
     why="Another process, or a notebook that was left open, takes from the same "
     "memory.",
     code="nvidia-smi",
-)
-_ASYNC = Fix(
-    title="Use an allocator that does not fragment",
-    why="More was free than was asked for, in pieces.",
-    code="TF_GPU_ALLOCATOR=cuda_malloc_async",
 )
 
 

@@ -1,12 +1,15 @@
 """Another worker of the same training that is gone, silent or out of step."""
 
 import re
+from dataclasses import replace
 
+from tb_health_plugin.diagnosis import hosting, resuming
 from tb_health_plugin.diagnosis.ending import Ending
 from tb_health_plugin.diagnosis.exceptions.failure import failure
 from tb_health_plugin.diagnosis.exceptions.raised import Raised
 from tb_health_plugin.diagnosis.peers import own_task
 from tb_health_plugin.diagnosis.verdict import Evidence, Fix
+from tb_health_plugin.reading.run_history import Attempt
 
 # A task of a cluster; "localhost" is every process by itself.
 _TASK = re.compile(r"/job:(?!localhost)(\w+)(?:/replica:\d+)?/task:(\d+)")
@@ -96,7 +99,7 @@ def _ending(raised: Raised, message: str, detail: str, words: str) -> Ending:
         "is in the record of the one that was lost first.",
         place=place,
         evidence=(*raised.evidence(), *_said(raised, worker)),
-        fixes=_fixes(detail, worker),
+        fixes=_fixes(raised, detail, worker),
         chip=f"Lost {worker}" if worker else "Worker lost",
     )
 
@@ -117,7 +120,7 @@ def _said(raised: Raised, worker: str | None) -> tuple[Evidence, ...]:
     return (Evidence(text=text, strong=False, at=raised.at),)
 
 
-def _fixes(detail: str, worker: str | None) -> tuple[Fix, ...]:
+def _fixes(raised: Raised, detail: str, worker: str | None) -> tuple[Fix, ...]:
     if detail == "out_of_step":
         return (
             Fix(
@@ -133,10 +136,20 @@ def _fixes(detail: str, worker: str | None) -> tuple[Fix, ...]:
             title=f"Look at {who} first",
             why="It stopped before this one did. Its own record, or the log of its "
             "machine at that moment, has the cause.",
+            code=hosting.log_elsewhere(raised.attempt, raised.happened_at)
+            if raised.happened_at
+            else None,
         ),
-        Fix(
-            title="Save checkpoints, so that all can go on together",
-            why="A worker that comes back cannot join a training under way.",
-            code='keras.callbacks.BackupAndRestore("backup")',
-        ),
+        _together(raised.attempt),
     )
+
+
+def _together(attempt: Attempt) -> Fix:
+    """All start again, from a checkpoint if there is one."""
+    why = "A worker that comes back cannot join a training under way."
+    fix = resuming.go_on(attempt)
+    if fix == resuming.SAVE_OFTEN:
+        return replace(
+            fix, title="Save checkpoints, so that all can go on together", why=why
+        )
+    return replace(fix, why=f"{why} {fix.why}")

@@ -1,11 +1,18 @@
 """Saving the model failed, for another reason than room."""
 
 import re
+import shlex
 
 from tb_health_plugin.diagnosis.ending import Ending
-from tb_health_plugin.diagnosis.exceptions.code import REFUSED_MONITOR
+from tb_health_plugin.diagnosis.exceptions.code import (
+    REFUSED_MONITOR,
+    metrics,
+    nearest,
+)
+from tb_health_plugin.diagnosis.exceptions.debugging import code_there
 from tb_health_plugin.diagnosis.exceptions.failure import failure
 from tb_health_plugin.diagnosis.exceptions.raised import Raised
+from tb_health_plugin.diagnosis.figures import names
 from tb_health_plugin.diagnosis.verdict import Evidence, Fix
 from tb_health_plugin.events import facts
 
@@ -62,12 +69,13 @@ def _kind(raised: Raised) -> tuple[str, Fix]:
         return "permission", Fix(
             title=f"Allow writing to {where}",
             why=said,
-            code=f"ls -ld {path[1].rpartition('/')[0] or '/'}" if path else None,
+            code=f"id && namei -l {shlex.quote(path[1])}" if path else None,
         )
     if raised.find(_NO_DIRECTORY) or raised.is_a("NotADirectoryError"):
         return "not_a_directory", Fix(
             title=f"Save elsewhere, or move away the file in the way of {where}",
             why=f"A part of that path is a file, not a directory. {said}",
+            code=f"namei -l {shlex.quote(path[1])}" if path else None,
         )
     if raised.find(_ABSENT) or raised.is_a("FileNotFoundError"):
         return "missing_directory", Fix(
@@ -94,10 +102,21 @@ def _kind(raised: Raised) -> tuple[str, Fix]:
             code="save_weights_only=True",
         )
     if raised.is_a("KeyError"):
-        return "name", Fix(
-            title="Use a metric in the name that the logs have", why=said
-        )
-    return "raised", Fix(title="Read the traceback below", why=said)
+        return "name", _metric_in_name(raised, said)
+    fix = Fix(title="Read the traceback below", why=said, code=code_there(raised))
+    return "raised", fix
+
+
+def _metric_in_name(raised: Raised, said: str) -> Fix:
+    """A name of a file with a metric that the logs have."""
+    found, asked = metrics(raised), raised.message.strip("'\"")
+    metric = f"-{{{nearest(asked, found)}:.3f}}" if found else ""
+    have = f" They have {names(found, 6)}." if found else ""
+    return Fix(
+        title="Use a metric in the name that the logs have",
+        why=f"{said.rstrip('.')}.{have}",
+        code=f'keras.callbacks.ModelCheckpoint("model-{{epoch:02d}}{metric}.keras")',
+    )
 
 
 def _make_directory(path: str) -> str:

@@ -249,12 +249,13 @@ def _fixes(
             Fix(
                 title="Leave out the last, smaller batch, or take its size as it comes",
                 why=f"{met.one} and {met.other} differ in the number of rows: the last "
-                "batch of an epoch has what is left.",
-                code="dataset = dataset.batch(batch_size, drop_remainder=True)",
+                "batch of an epoch has what is left. Those rows are not trained on.",
+                code=f"dataset = dataset.batch({raised.setting('batch_size')}, "
+                "drop_remainder=True)",
             )
         )
     if met is not None and met.kind == "targets":
-        fixes.append(_targets(raised))
+        fixes.append(_targets(raised, met))
     if met is not None and _is_channels_first(met):
         fixes.append(
             Fix(
@@ -267,7 +268,9 @@ def _fixes(
         fixes.append(
             Fix(
                 title="Give as many targets as inputs",
-                why=re.sub(r"\s+", " ", raised.whole.split(".")[-1]).strip()[:160],
+                why="Look first where rows got lost. To cut is right only if those "
+                "that are too many come last: a row must keep its target.",
+                code=_cut_to_shortest(raised),
             )
         )
     line = raised.line_words
@@ -287,7 +290,12 @@ def _is_channels_first(met: _Met) -> bool:
     return met.axis == -1 and len(lengths) > 3 and lengths[1] == met.one
 
 
-def _targets(raised: Raised) -> Fix:
+def _cut_to_shortest(raised: Raised) -> str | None:
+    rows = [int(size) for _, size in _ROWS.findall(raised.whole)]
+    return f"x, y = x[:{min(rows)}], y[:{min(rows)}]" if rows else None
+
+
+def _targets(raised: Raised, met: _Met) -> Fix:
     loss = raised.setting("loss") or "the loss"
     if re.search(r"^sparse|Sparse", loss):
         return Fix(
@@ -301,9 +309,17 @@ def _targets(raised: Raised) -> Fix:
             why=f"{loss} takes one column per class.",
             code='model.compile(optimizer, "sparse_categorical_crossentropy")',
         )
+    outputs = re.findall(r"\d+|None", met.one)
+    targets = re.findall(r"\d+|None", met.other)
+    code = "print(y.shape, model.output_shape)"
+    if len(targets) == 1 and outputs[1:] == ["1"]:
+        code = "y = y.reshape(-1, 1)"
+    elif len(targets) == len(outputs) == 2 and targets[1].isdecimal():
+        code = f"keras.layers.Dense({targets[1]})  # as the last layer"
     return Fix(
-        title="Make targets as wide as the last layer",
-        why=f"{loss} compares them number by number.",
+        title="Make targets as wide as the last layer, or the layer as wide as them",
+        why=f"{loss} compares them number by number: {met.other} with {met.one}.",
+        code=code,
     )
 
 

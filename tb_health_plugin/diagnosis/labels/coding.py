@@ -194,6 +194,7 @@ def _to_zero_one(values: list[float], head: Head) -> tuple[Fix, ...]:
             Fix(
                 title="Map the labels to 0 and 1",
                 why=f"Only {values[0]:g} was seen; look at how labels are made.",
+                code="print(np.unique(y, return_counts=True))",
             ),
         )
     return (

@@ -118,7 +118,7 @@ def rare(case: Case, training: Training, head: Head, target: Tensor) -> Verdict 
                 title="Give rare classes more weight",
                 why=f"They are {1 - share:.1%} of all rows, and hardly move the loss. "
                 "The accuracy will fall, and rare rows will be found.",
-                code=_weights(target, share) if head.kind == "binary" else None,
+                code=_weights(target, share, head.kind),
             ),
         ),
         severity="warning",
@@ -126,7 +126,14 @@ def rare(case: Case, training: Training, head: Head, target: Tensor) -> Verdict 
     )
 
 
-def _weights(target: Tensor, share: float) -> str:
+def _weights(target: Tensor, share: float, kind: str | None) -> str:
+    """For two classes with numbers; for more they are counted where they are whole."""
+    if kind != "binary":
+        counted = "y.sum(axis=0)" if kind == "categorical" else "np.bincount(y)"
+        return (
+            f"share = {counted} / len(y)\n"
+            "model.fit(..., class_weight=dict(enumerate(1 / (len(share) * share))))"
+        )
     rare = 1 if target.mean < 0.5 else 0
     factor = share / max(1 - share, 1e-6)
     return f"model.fit(..., class_weight={{{1 - rare}: 1, {rare}: {factor:.0f}}})"

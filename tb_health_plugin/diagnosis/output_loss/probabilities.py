@@ -81,6 +81,7 @@ def activated_twice(case: Case, training: Training, head: Head) -> Verdict | Non
             Fix(
                 title=f"Or take the {name} out of {head.layer.name}",
                 why="Scores are safer in low precision. Apply it after predict().",
+                code=f"probabilities = keras.ops.{name}(model.predict(x))",
             ),
         ),
         severity="warning",

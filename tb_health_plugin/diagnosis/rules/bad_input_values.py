@@ -164,7 +164,8 @@ def _harmless(case: Case, training: Training) -> Verdict | None:
             Fix(
                 title="Make sure that this is wanted",
                 why="Marks for missing values are fine if a layer or the loss masks "
-                "them. Else they are lost silently.",
+                "them. Else they are lost silently. This shows where they are.",
+                code=f"print(np.argwhere(~np.isfinite({_variable(field.role)}))[:10])",
             ),
         ),
         chip="NaN, masked",
@@ -268,8 +269,13 @@ def _rows(training: Training, field: facts.Field | None) -> int | str:
     return seen or training.setting("batch_size") or 32
 
 
+def _variable(role: str) -> str:
+    """What such data is mostly called in a program."""
+    return {"input": "x", "target": "y"}.get(role, role)
+
+
 def _fixes(training: Training, field: facts.Field | None, role: str) -> tuple[Fix, ...]:
-    name = {"input": "x", "target": "y"}.get(role, role)
+    name = _variable(role)
     kind = training.setting("data.kind")
     dims = len(field.shape) if field else 2
     if kind == "tf.data":
@@ -285,7 +291,8 @@ def _fixes(training: Training, field: facts.Field | None, role: str) -> tuple[Fi
     return (
         Fix(
             title="Drop the rows with missing values, or fill them in",
-            why="One bad number makes the loss NaN, then gradients, then all weights.",
+            why="One bad number makes the loss NaN, then gradients, then all weights. "
+            "Rows that are dropped teach nothing: look how many they are.",
             code=code,
         ),
     )

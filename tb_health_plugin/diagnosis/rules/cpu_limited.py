@@ -23,6 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tb_health_plugin.diagnosis import hosting
 from tb_health_plugin.diagnosis.case import Case, Training
 from tb_health_plugin.diagnosis.option import Option
 from tb_health_plugin.diagnosis.pace import PERIOD_SECONDS
@@ -172,7 +173,7 @@ def _quota(case: Case, use: _Use) -> Verdict | None:
             Fix(
                 title="Raise the CPU limit of the container",
                 why=f"It may use {limit:.2g}{of} cores now, and used them all.",
-                code=f"docker update --cpus={max(2, round(cpus or 4)):d} CONTAINER",
+                code=hosting.cores(case.attempt, max(2, round(cpus or 4))),
             ),
             Fix(
                 title="Make no more threads than the quota has cores",

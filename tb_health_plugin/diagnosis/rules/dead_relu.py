@@ -275,7 +275,7 @@ def _fixes(training: Training, one: _Dead, from_start: bool) -> tuple[Fix, ...]:
         Fix(
             title=f"Lower the learning rate from {short(rate)} to {short(lower)}",
             why="A large step can throw all units below 0, and nothing brings them "
-            "back.",
+            "back. It then learns more slowly.",
             code=learning_rate.line(training, lower),
         ),
         _leaky(layer),
@@ -303,10 +303,17 @@ def _leaky(layer: facts.Layer) -> Fix:
     return Fix(
         title="Or use an activation that passes a gradient below 0",
         why="A unit of LeakyReLU or GELU cannot die: it can always come back.",
-        code=f'{layer.kind}({layer.units or "units"}, activation="leaky_relu")'
-        if layer.parameters or layer.kind == "Dense"
-        else "keras.layers.LeakyReLU()",
+        code=_with_leak(layer),
     )
+
+
+def _with_leak(layer: facts.Layer) -> str:
+    if not layer.parameters and layer.kind != "Dense":
+        return "keras.layers.LeakyReLU()"
+    library = "" if layer.is_custom else "keras.layers."
+    rest = ", ..." if layer.kind.startswith("Conv") else ""
+    units = layer.units or "units"
+    return f'{library}{layer.kind}({units}{rest}, activation="leaky_relu")'
 
 
 RULE = Rule(id="dead_relu", judge=judge)

@@ -17,6 +17,7 @@ What to do
   Write to a local disk and copy later; save less often, or weights only.
 """
 
+import shlex
 from dataclasses import dataclass
 
 from tb_health_plugin.diagnosis.case import Case, Training
@@ -170,13 +171,16 @@ def _verdict(case: Case, use: TimeUse, slow: _Slow) -> Verdict:
                 title="Write to a local disk, and copy it away afterwards",
                 why=f"{size(slow.pace)} a second is all that {slow.where} takes. "
                 "A copy afterwards does not hold up the training.",
-                code="df -h " + slow.where if slow.where.startswith("/") else None,
+                code=f"df -h {shlex.quote(slow.where)}"
+                if slow.where.startswith("/")
+                else "df -h",
             ),
             Fix(
                 title="Write less: weights only, and less often",
                 why="A model with its optimizer is three times as large with Adam. "
                 "The state of the optimizer is then lost in a restart.",
-                code='ModelCheckpoint("last.weights.h5", save_weights_only=True)',
+                code='keras.callbacks.ModelCheckpoint("last.weights.h5", '
+                "save_weights_only=True)",
             ),
         ),
         chip="Slow disk",

@@ -141,9 +141,6 @@ def _largest(training: Training, before: int | None) -> str | None:
 
 
 def _fixes(training: Training, largest: str | None) -> tuple[Fix, ...]:
-    rate = learning_rate.used(training)
-    name = learning_rate.optimizer(training) or "Adam"
-    arguments = f"learning_rate={rate:g}, " if rate is not None else ""
     fixes = []
     if training.number("optimizer.clipnorm") is None:
         fixes.append(
@@ -151,7 +148,7 @@ def _fixes(training: Training, largest: str | None) -> tuple[Fix, ...]:
                 title="Clip gradients by their norm",
                 why="Gradients were far larger than the weights; clipping bounds each "
                 "step. It costs almost nothing.",
-                code=f"keras.optimizers.{name}({arguments}clipnorm=1.0)",
+                code=learning_rate.line(training, clipnorm="1.0"),
             )
         )
     if is_recurrent(training):
@@ -159,8 +156,8 @@ def _fixes(training: Training, largest: str | None) -> tuple[Fix, ...]:
             Fix(
                 title="Use LSTM or GRU, or an orthogonal initializer with gain 1",
                 why="A plain recurrent layer multiplies gradients by the same matrix "
-                "at every time step.",
-                code="keras.layers.GRU(units)",
+                "at every time step. A GRU has three times its weights.",
+                code=f"keras.layers.GRU({_recurrent_units(training)})",
             )
         )
     else:
@@ -173,6 +170,12 @@ def _fixes(training: Training, largest: str | None) -> tuple[Fix, ...]:
             )
         )
     return tuple(fixes)
+
+
+def _recurrent_units(training: Training) -> int | str:
+    """Of its plain recurrent layer."""
+    plain = (one for one in training.started.layers if one.kind == "SimpleRNN")
+    return next((one.units for one in plain if one.units), None) or "units"
 
 
 RULE = Rule(id="exploding_gradients", judge=judge)

@@ -145,6 +145,7 @@ def _verdict(case: Case, first: _Fault, found: list[_Fault]) -> Verdict:
         place={"gpu": first.gpu},
         evidence=evidence,
         fixes=fixes(
+            case.attempt,
             by_program=first.by_program,
             action=action_on(first.detail),
             gpu=label(case, first.gpu),

@@ -22,6 +22,7 @@ What to do
 
 from dataclasses import dataclass
 
+from tb_health_plugin.diagnosis import cuda_parts, own_code
 from tb_health_plugin.diagnosis.case import Case, Training
 from tb_health_plugin.diagnosis.gpus import measured_gpus, named
 from tb_health_plugin.diagnosis.quantities import cores, duration
@@ -111,8 +112,6 @@ def _not_seen(case: Case, training: Training, seen: _Seen) -> Verdict | None:
     physical = training.setting("gpus.physical")
     if physical is None:
         return None
-    version = training.setting("tensorflow")
-    pinned = f"=={version}" if version else ""
     shown = ", ".join(named(case, gpu) for gpu in seen.busy)
     if physical != "0":
         return _verdict(
@@ -142,7 +141,7 @@ def _not_seen(case: Case, training: Training, seen: _Seen) -> Verdict | None:
                 title="Install TensorFlow with the CUDA libraries it needs",
                 why=f"The driver is there; {missing}. If it is to train on the CPU, "
                 "hide the GPU: CUDA_VISIBLE_DEVICES=-1.",
-                code=f'pip install "tensorflow[and-cuda]{pinned}"',
+                code=cuda_parts.install(case.attempt),
             ),
         ),
     )
@@ -190,7 +189,8 @@ def _small_pieces(case: Case, training: Training, seen: _Seen) -> Verdict:
     fixes = [
         Fix(
             title="Run several steps per call",
-            why="Each call of Python costs time in which the GPU has no work.",
+            why="Each call of Python costs time in which the GPU has no work. "
+            "Callbacks then see every 16th batch only.",
             code="model.compile(..., steps_per_execution=16)",
         )
     ]
@@ -234,7 +234,9 @@ def _some(case: Case, training: Training, seen: _Seen) -> Verdict | None:
             Fix(
                 title="Leave the others to somebody else",
                 why="This training does not use them.",
-                code=f"CUDA_VISIBLE_DEVICES={','.join(used)} python train.py",
+                code=own_code.started(
+                    case.attempt, CUDA_VISIBLE_DEVICES=",".join(used)
+                ),
             ),
             Fix(
                 title="Or train on all of them",

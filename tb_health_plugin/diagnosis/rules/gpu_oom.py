@@ -34,6 +34,7 @@ from tb_health_plugin.diagnosis.moments import where
 from tb_health_plugin.diagnosis.quantities import size
 from tb_health_plugin.diagnosis.rates import within
 from tb_health_plugin.diagnosis.rule import Rule
+from tb_health_plugin.diagnosis.smaller_batches import batched
 from tb_health_plugin.diagnosis.verdict import (
     Confidence,
     Evidence,
@@ -263,7 +264,7 @@ def _fitting(case: Case, told: Refusal, memory: _Memory) -> Fix | None:
         why=f"With {rows:,} rows at least {size(needed)} were needed, of which "
         f"{size(fixed)} do not depend on the batch; {size(usable)} can be used. An "
         "estimate: the step may have needed still more.",
-        code=f"batch_size={fits}",
+        code=batched(case.attempt, fits),
     )
 
 

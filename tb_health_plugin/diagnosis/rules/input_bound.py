@@ -27,6 +27,7 @@ from tb_health_plugin.diagnosis.quantities import cores as in_use
 from tb_health_plugin.diagnosis.quantities import duration, factor, size
 from tb_health_plugin.diagnosis.rates import rate, window
 from tb_health_plugin.diagnosis.rule import Rule
+from tb_health_plugin.diagnosis.smaller_batches import batch_rows
 from tb_health_plugin.diagnosis.time_use import TimeUse, steady
 from tb_health_plugin.diagnosis.verdict import (
     Evidence,
@@ -172,7 +173,7 @@ def _stage(case: Case, training: Training) -> _Stage:
     if kind == "generator":
         return _generator(cores)
     if training.setting("data.python") == "True":
-        return _python_function(training)
+        return _python_function(case, training)
     if kind == "tf.data":
         return _pipeline(training)
     used = "" if cores is None else f" Meanwhile it used {in_use(cores)}."
@@ -182,7 +183,8 @@ def _stage(case: Case, training: Training) -> _Stage:
         (
             Fix(
                 title="Prepare batches in a tf.data pipeline that runs ahead",
-                why="It works in other threads while the model computes.",
+                why="It works in other threads while the model computes. It takes "
+                "memory for some batches.",
                 code="dataset = dataset.prefetch(tf.data.AUTOTUNE)",
             ),
         ),
@@ -203,7 +205,9 @@ def _disk(training: Training, cores: float, read: float) -> _Stage:
             Fix(
                 title="Read from a faster or nearer disk, or read less",
                 why=f"{size(read)} a second is all that came. Local copies, larger "
-                "files read in one go, or compressed records help.",
+                "files read in one go, or compressed records help. A copy takes room, "
+                "and the time of reading it all once.",
+                code="rsync -a DATA /a/local/disk/",
             ),
             Fix(
                 title="Read several files at once, ahead of the training",
@@ -226,15 +230,23 @@ def _py_dataset(training: Training) -> _Stage:
             Fix(
                 title="Give it more workers",
                 why=f"It has {workers}. Threads help if it waits for files or NumPy; "
-                "Python code needs processes.",
-                code="super().__init__(workers=4, use_multiprocessing=True)",
+                "Python code needs processes, and each takes memory of its own.",
+                code=f"super().__init__(workers={_more(workers)}, "
+                "use_multiprocessing=True)",
             ),
             Fix(
                 title="Do less in __getitem__",
-                why="What is the same in each epoch can be done once, before.",
+                why="What is the same in each epoch can be done once, before. This "
+                "shows what a batch takes its time for.",
+                code='cProfile.run("data[0]", sort="cumtime")  # data: a '
+                f"{training.setting('data.class') or 'PyDataset'}",
             ),
         ),
     )
+
+
+def _more(workers: str) -> int:
+    return max(4, 2 * int(workers)) if workers.isdecimal() else 4
 
 
 def _generator(cores: float | None) -> _Stage:
@@ -254,7 +266,8 @@ def _generator(cores: float | None) -> _Stage:
     )
 
 
-def _python_function(training: Training) -> _Stage:
+def _python_function(case: Case, training: Training) -> _Stage:
+    rows = batch_rows(case.attempt) or "batch_size"
     serial = training.setting("data.parallel") == "False"
     how = ", one element after the other" if serial else ""
     return _Stage(
@@ -271,7 +284,7 @@ def _python_function(training: Training) -> _Stage:
             Fix(
                 title="Or call it once per batch, on whole arrays",
                 why="NumPy on a batch costs little more than on one element.",
-                code="dataset = dataset.batch(batch_size).map(fn_of_a_batch)",
+                code=f"dataset = dataset.batch({rows}).map(fn_of_a_batch)",
             ),
         ),
     )
@@ -294,7 +307,8 @@ def _pipeline(training: Training) -> _Stage:
         fixes.append(
             Fix(
                 title="End the pipeline with prefetch",
-                why="Without it no batch is prepared while the model computes.",
+                why="Without it no batch is prepared while the model computes. It "
+                "takes memory for some batches.",
                 code="dataset = dataset.prefetch(tf.data.AUTOTUNE)",
             )
         )

@@ -303,18 +303,17 @@ def _fixes(training: Training, large: bool = True) -> tuple[Fix, ...]:
             Fix(
                 title="Lower the learning rate by a factor of 10",
                 why=seen,
-                code="model.optimizer.learning_rate = 0.1 * rate",
+                code="model.optimizer.learning_rate = 0.1 * float("
+                "model.optimizer.learning_rate)",
             )
         )
     if training.number("optimizer.clipnorm") is None:
-        name = learning_rate.optimizer(training) or "Adam"
         fixes.append(
             Fix(
                 title="Or bound single steps by clipping gradients",
                 why="It keeps one bad step from ruining the weights. It costs almost "
                 "nothing, but hides a rate that is far too high.",
-                code=f"keras.optimizers.{name}(learning_rate="
-                f"{lower or 0.001:g}, clipnorm=1.0)",
+                code=learning_rate.line(training, lower, clipnorm="1.0"),
             )
         )
     return tuple(fixes)

@@ -19,6 +19,7 @@ back one step.
 import math
 import statistics
 
+from tb_health_plugin.diagnosis import learning_rate
 from tb_health_plugin.diagnosis.case import Case, Training, finite
 from tb_health_plugin.diagnosis.learning import (
     LEAST_EPOCHS,
@@ -262,7 +263,6 @@ def _verdict(
     better: float,
 ) -> Verdict:
     rate = statistics.median(rates)
-    optimizer = training.setting("optimizer") or "Adam"
     because = "Gradients are there, updates are next to nothing."
     if _used_up(training, learned):
         because = "The rate fell to nothing in the first half of the run."
@@ -280,7 +280,7 @@ def _verdict(
         title=f"Raise the learning rate to about {better:g}",
         why="Then a step moves the weights by about a thousandth of their size. Higher "
         "rates may make the loss restless.",
-        code=f"keras.optimizers.{optimizer}({better:g})",
+        code=learning_rate.line(training, better),
     )
     if has_fallen:
         headline = f"The learning rate fell to {last:.2g}: the weights hardly move"

@@ -23,6 +23,9 @@ What to do
   everything back.
 """
 
+import re
+
+from tb_health_plugin.diagnosis import own_code
 from tb_health_plugin.diagnosis.case import Case
 from tb_health_plugin.diagnosis.memory_growth import (
     LEAST_GROWTH_SHARE,
@@ -52,6 +55,8 @@ LITTLE_SHARE = 0.02
 # What grew took this part of a container that is as good as full.
 LARGE_PART = 0.25
 NEARLY_ALL = 0.9
+# The last part of a name, as in "a list of 900 tensors, called Keep.losses".
+_CALLED = re.compile(r", called (?:.*\.)?([A-Za-z_]\w*)$")
 
 
 def judge(case: Case) -> Verdict | NotMeasured | None:
@@ -85,7 +90,7 @@ def _verdict(case: Case, leak: Leak) -> Verdict:
         stopped_at=case.stopped_at,
         place=place,
         evidence=_evidence(case, leak),
-        fixes=_fixes(leak),
+        fixes=_fixes(case, leak),
         chip="Memory leak",
         explains=("host_oom", "alloc_failure", "swap_thrash"),
     )
@@ -168,6 +173,17 @@ def _tensors(case: Case) -> list[Evidence]:
     return [Evidence(text=text, strong=bool(holders))]
 
 
+def _keepers(case: Case) -> tuple[str, ...]:
+    """What to look for: the list that holds most tensors, else what mostly keeps."""
+    named = [
+        found[1]
+        for training in case.trainings
+        for spent in training.spent
+        if (found := _CALLED.search(spent.tensors_kept_by or ""))
+    ]
+    return (rf"\b{named[-1]}\b",) if named else (r"\.append\(", "lru_cache")
+
+
 def _objects(case: Case) -> list[Evidence]:
     counts = [s.python_objects for t in case.trainings for s in t.spent]
     known = [count for count in counts if count]
@@ -207,14 +223,14 @@ def _limit_and_use(case: Case) -> tuple[float | None, float | None]:
     )
 
 
-def _fixes(leak: Leak) -> tuple[Fix, ...]:
+def _fixes(case: Case, leak: Leak) -> tuple[Fix, ...]:
     if leak.per == "training":
         return (
             Fix(
                 title="Run each trial in a process of its own",
                 why=f"About {size(leak.each)} stay behind per training, and a process "
                 "that ends gives everything back. clear_session() alone often does "
-                "not.",
+                "not. Each start costs the seconds that TensorFlow needs to load.",
                 code="trial = multiprocessing.get_context('spawn').Process(target=go)\n"
                 "trial.start(); trial.join()",
             ),
@@ -229,7 +245,11 @@ def _fixes(leak: Leak) -> tuple[Fix, ...]:
             Fix(
                 title="Look at what a data worker keeps from batch to batch",
                 why=f"The workers together grow by {size(leak.each)} per {leak.per}; "
-                "the training process does not.",
+                "the training process does not. tracemalloc names the lines, and makes "
+                "Python about half as fast.",
+                code="import tracemalloc; tracemalloc.start()  # in __init__\n"
+                "print(*tracemalloc.take_snapshot().statistics('lineno')[:5])  "
+                "# in __getitem__",
             ),
         )
     return (
@@ -237,11 +257,13 @@ def _fixes(leak: Leak) -> tuple[Fix, ...]:
             title="Look for what is kept and never let go",
             why=f"{size(leak.each)} per {leak.per} stay: lists that batches, tensors "
             "or predictions are appended to, caches without a limit, models or "
-            "tf.functions made again. More memory only delays the end.",
+            "graphs made again. More memory only delays the end.",
+            code=own_code.searched(*_keepers(case)),
         ),
         Fix(
             title="See which lines allocate it",
-            why="tracemalloc names the lines whose memory grew between two moments.",
+            why="tracemalloc names the lines of Python that hold most. It makes Python "
+            "about half as fast.",
             code="import tracemalloc; tracemalloc.start()\n"
             "print(*tracemalloc.take_snapshot().statistics('lineno')[:5], sep='\\n')",
         ),

@@ -19,6 +19,7 @@ the loss.
 
 import math
 
+from tb_health_plugin.diagnosis import learning_rate
 from tb_health_plugin.diagnosis.bad_numbers import (
     BadNumber,
     explained_ends,
@@ -220,8 +221,9 @@ def _place_fix(bad: BadNumber) -> Fix:
         name = bad.training.setting("optimizer") or "the optimizer"
         return Fix(
             title=f"Give {name} a larger epsilon",
-            why="The gradients were finite and the weights after the update were not.",
-            code=f"keras.optimizers.{name}(epsilon=1e-4)",
+            why="The gradients were finite and the weights after the update were not. "
+            "Where gradients are small, steps become smaller.",
+            code=learning_rate.line(bad.training, epsilon="1e-4"),
         )
     if fact.began_in == "gradient":
         return Fix(

@@ -22,6 +22,7 @@ fault; if it can, labels and inputs do not belong together.
 
 import dataclasses
 
+from tb_health_plugin.diagnosis import learning_rate
 from tb_health_plugin.diagnosis.case import Case, Training
 from tb_health_plugin.diagnosis.learning import (
     Learning,
@@ -169,8 +170,8 @@ def _fixes(training: Training) -> tuple[Fix, ...]:
             Fix(
                 title="Try a tenth and ten times the learning rate",
                 why=f"It was {rate:g} with {optimizer}. Two short runs tell.",
-                code=f"keras.optimizers.{optimizer}({rate / 10:g})\n"
-                f"keras.optimizers.{optimizer}({rate * 10:g})",
+                code=f"{learning_rate.line(training, rate / 10)}\n"
+                f"{learning_rate.line(training, rate * 10)}",
             )
         )
     return tuple(fixes)

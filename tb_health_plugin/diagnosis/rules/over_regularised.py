@@ -21,6 +21,7 @@ import math
 import re
 from dataclasses import dataclass
 
+from tb_health_plugin.diagnosis import learning_rate
 from tb_health_plugin.diagnosis.case import Case, Training
 from tb_health_plugin.diagnosis.figures import names
 from tb_health_plugin.diagnosis.heads import head_of, penalties, weighs_rows
@@ -193,14 +194,13 @@ def _pressures(training: Training) -> list[Pressure]:
             )
     decay = training.number("optimizer.weight_decay") or 0.0
     if decay > 0:
-        optimizer = training.setting("optimizer") or "AdamW"
         found.append(
             Pressure(
                 layer="",
                 words=f"The weight decay of {decay:g}",
                 strength=decay,
                 is_strong=decay >= STRONG_DECAY,
-                fix=f"keras.optimizers.{optimizer}(weight_decay=0.004)",
+                fix=learning_rate.line(training, weight_decay="0.004"),
             )
         )
     return found

@@ -30,6 +30,7 @@ from tb_health_plugin.diagnosis.learning import (
 from tb_health_plugin.diagnosis.option import Option
 from tb_health_plugin.diagnosis.rule import Rule
 from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Verdict
+from tb_health_plugin.events import facts
 
 # With fewer, the lowest one may be lowest by chance.
 LEAST_EPOCHS = 5
@@ -223,6 +224,7 @@ def _by_heart(case: Case, training: Training) -> Verdict | None:
             Fix(
                 title="See that validation data is of the same kind",
                 why="Same scaling, same coding of labels, rows and labels in step.",
+                code="print(x_train.mean(), x_train.std(), x_val.mean(), x_val.std())",
             ),
             *_fixes(training, 1, 1)[1:],
         ),
@@ -283,11 +285,13 @@ def _fixes(training: Training, number: int, epochs: int) -> tuple[Fix, ...]:
         )
     ]
     kinds = {layer.kind for layer in training.started.layers}
+    largest = _largest(training)
+    put = f"; put it behind {largest.name}, its largest layer" if largest else ""
     if kinds and not any("Dropout" in kind for kind in kinds):
         fixes.append(
             Fix(
                 title="Make it harder to learn by heart",
-                why="The model has no dropout. It costs some epochs more.",
+                why=f"The model has no dropout{put}. It costs some epochs more.",
                 code="keras.layers.Dropout(0.3)",
             )
         )
@@ -295,10 +299,31 @@ def _fixes(training: Training, number: int, epochs: int) -> tuple[Fix, ...]:
         fixes.append(
             Fix(
                 title="More data, augmentation, or a smaller model",
-                why=_freedom(training),
+                why=f"{_freedom(training)} A smaller one cannot learn as much.",
+                code=_smaller(largest),
             )
         )
     return tuple(fixes)
+
+
+def _largest(training: Training) -> facts.Layer | None:
+    """The hidden layer with most parameters, of those that can be made smaller."""
+    hidden = [
+        layer
+        for layer in training.started.layers
+        if layer.units and layer.units > 1 and layer.parameters and not layer.is_output
+    ]
+    return max(hidden, key=lambda layer: layer.parameters or 0, default=None)
+
+
+def _smaller(layer: facts.Layer | None) -> str:
+    if layer is None or layer.is_custom or not layer.units:
+        return "kernel_regularizer=keras.regularizers.L2(1e-4)"
+    rest = ", ..." if layer.kind.startswith("Conv") else ""
+    if layer.activation and layer.activation != "linear":
+        rest += f', activation="{layer.activation}"'
+    made = f"keras.layers.{layer.kind}({layer.units // 2}{rest})"
+    return f"{made}  # {layer.name} has {layer.units}"
 
 
 def _freedom(training: Training) -> str:

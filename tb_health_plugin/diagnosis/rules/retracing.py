@@ -26,6 +26,7 @@ from tb_health_plugin.diagnosis.case import Case, Training
 from tb_health_plugin.diagnosis.option import Option
 from tb_health_plugin.diagnosis.quantities import duration
 from tb_health_plugin.diagnosis.rule import Rule
+from tb_health_plugin.diagnosis.smaller_batches import batch_rows
 from tb_health_plugin.diagnosis.time_use import whole
 from tb_health_plugin.diagnosis.verdict import (
     Confidence,
@@ -51,6 +52,8 @@ LEAST_PER_STEP = 0.02
 _LAST_PART = 3
 
 _WARNING = r"triggered tf\.function retracing"
+# A tensor that a pipeline gives out, as in "float32[32, 8]".
+_ELEMENT = re.compile(r"(\w+)\[((?:\d+|None)(?:, (?:\d+|None))*)\]")
 _FUNCTION = re.compile(r"calls to <(?:bound method|function) ([\w.<>]+)")
 _COUNT = re.compile(r"(\d+) out of the last (\d+) calls")
 
@@ -142,7 +145,7 @@ def _verdict(
         stopped_at=case.stopped_at,
         place=place,
         evidence=tuple(evidence),
-        fixes=_fixes(name),
+        fixes=_fixes(name, batch_rows(case.attempt), _elements(case)),
         chip="Retracing",
         explains=("slow_step", "memory_leak"),
     )
@@ -177,13 +180,15 @@ def _began(traced: _Traced | None, warning: reported.Report | None) -> Moment:
     )
 
 
-def _fixes(name: str) -> tuple[Fix, ...]:
+def _fixes(name: str, rows: int | None, elements: str) -> tuple[Fix, ...]:
     return (
         Fix(
             title="Give every batch the same shape",
             why="A new shape is a new graph. The last, smaller batch of an epoch is "
-            "the commonest.",
-            code="dataset = dataset.batch(batch_size, drop_remainder=True)",
+            "the commonest. Its rows are left out then, other ones in each epoch if "
+            "they are shuffled.",
+            code=f"dataset = dataset.batch({rows or 'batch_size'}, "
+            "drop_remainder=True)",
         ),
         Fix(
             title="Pass tensors instead of Python numbers, and make functions once",
@@ -193,10 +198,27 @@ def _fixes(name: str) -> tuple[Fix, ...]:
         ),
         Fix(
             title="Say which shapes may vary",
-            why="One graph then serves them all.",
-            code="@tf.function(input_signature=[tf.TensorSpec([None, None])])",
+            why="One graph then serves them all. It is a little slower where shapes "
+            "would not have varied.",
+            code=_signature(elements),
         ),
     )
+
+
+def _elements(case: Case) -> str:
+    return (case.training.setting("data.elements") or "") if case.training else ""
+
+
+def _signature(elements: str) -> str:
+    """Of the tensors that the data gives, with any number of rows."""
+    found = _ELEMENT.findall(elements)
+    if not found or len(found) != elements.count("["):
+        return "@tf.function(input_signature=[tf.TensorSpec([None, None])])"
+    specs = [
+        f"tf.TensorSpec([{', '.join(['None', *rest.split(', ')[1:]])}], tf.{dtype})"
+        for dtype, rest in found
+    ]
+    return f"@tf.function(input_signature=[{', '.join(specs)}])"
 
 
 RULE = Rule(id="retracing", judge=judge, options=(FEWEST_TRACES,))

@@ -22,12 +22,15 @@ What to do
 """
 
 import statistics
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 
-from tb_health_plugin.diagnosis.case import Case
+from tb_health_plugin.diagnosis import hosting
+from tb_health_plugin.diagnosis.case import Case, Training
 from tb_health_plugin.diagnosis.pace import Pace
 from tb_health_plugin.diagnosis.peers import goes_in_step, own_task
 from tb_health_plugin.diagnosis.rule import Rule
+from tb_health_plugin.diagnosis.rules.slow_callback import SAVERS
 from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Verdict
 
 # At least this much more of its time than the others: a third of the pace of all.
@@ -88,7 +91,8 @@ _KINDS = {
         "throughput",
         Fix(
             title="Save and report less often, or on a thread of its own",
-            why="While this worker saves or reports, all others wait.",
+            why="While this worker saves or reports, all others wait. With fewer saves "
+            "more work is lost if it dies.",
         ),
     ),
     "swap": _Kind(
@@ -168,10 +172,37 @@ def _verdict(case: Case, share: float, kind: str, theirs: float, size: int) -> V
             ),
             Evidence(text=f"The others spent {theirs:.0%} of theirs so.", at=at),
         ),
-        fixes=(words.fix,),
+        fixes=(_fix(case, kind),),
         chip="Straggler",
         explains=_SAME.get(kind, ()),
     )
+
+
+def _fix(case: Case, kind: str) -> Fix:
+    """What to do, with a line of this run's own if there is none for all."""
+    fix, training = _KINDS[kind].fix, case.training
+    if kind == "swap":
+        return replace(fix, code="free -h && ps aux --sort=-rss | head -n 5")
+    if kind == "cpu_quota":
+        cores = training.number("cpus") if training else None
+        line = "cat /sys/fs/cgroup/cpu.max  # here, and beside the others"
+        return replace(
+            fix, code=hosting.cores(case.attempt, int(cores)) if cores else line
+        )
+    if kind == "callbacks" and training is not None:
+        return replace(fix, code=_less_often(training))
+    return fix
+
+
+def _less_often(training: Training) -> str:
+    """For the callback that took most time."""
+    took: Counter[str] = Counter()
+    for spent in training.spent:
+        took.update(spent.callback_seconds)
+    name = took.most_common(1)[0][0] if took else ""
+    if name in SAVERS:
+        return 'keras.callbacks.ModelCheckpoint("last.keras", save_freq="epoch")'
+    return f"if batch % 100: return  # first in {name or 'on_train_batch_end'}"
 
 
 # What the same thing is called in a run with one worker.

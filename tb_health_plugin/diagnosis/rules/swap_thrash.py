@@ -150,7 +150,7 @@ def _verdict(
                 "not page by page. Shuffling becomes a little worse.",
                 code='dataset.cache("/a/local/disk").shuffle(1_000)',
             ),
-            halved(case.trainings[-1].setting("batch_size")),
+            halved(case.attempt),
             Fix(
                 title="See who holds the memory, and end what is not needed",
                 why=_short_of(case),

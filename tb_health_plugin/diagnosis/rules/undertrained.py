@@ -15,6 +15,7 @@ gained at all.
 
 import itertools
 
+from tb_health_plugin.diagnosis import learning_rate
 from tb_health_plugin.diagnosis.case import Case, Training, finite
 from tb_health_plugin.diagnosis.learning import (
     Learning,
@@ -104,12 +105,12 @@ def _faster(training: Training) -> list[Fix]:
     rate = training.number("optimizer.learning_rate")
     if not rate:
         return []
-    optimizer = training.setting("optimizer") or "Adam"
     return [
         Fix(
             title=f"Or raise the learning rate from {rate:g} to {3 * rate:g}",
-            why="The loss falls without a jump: there is room for larger steps.",
-            code=f"keras.optimizers.{optimizer}({3 * rate:g})",
+            why="The loss falls without a jump: there is room for larger steps. It may "
+            "become restless.",
+            code=learning_rate.line(training, 3 * rate),
         )
     ]
 

@@ -319,7 +319,8 @@ def _fixes(tensor: Tensor, detail: str) -> tuple[Fix, ...]:
 def _pixels(name: str) -> Fix:
     return Fix(
         title="Divide the pixels by 255",
-        why="They run from 0 to 255; a model is made for numbers around 1.",
+        why="They run from 0 to 255; a model is made for numbers around 1. What it is "
+        "to predict later needs the same.",
         code=f'{name} = {name}.astype("float32") / 255',
     )
 

@@ -38,6 +38,7 @@ from tb_health_plugin.diagnosis.learning import (
     main_training,
 )
 from tb_health_plugin.diagnosis.rule import Rule
+from tb_health_plugin.diagnosis.smaller_batches import batch_rows
 from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Verdict
 
 # Validation accuracy behind training accuracy by this much.
@@ -222,12 +223,12 @@ def _verdict(
             Evidence(text=f"{what} ({order.batches} batches).{where}", at=at),
             *harm,
         ),
-        fixes=_fixes(training),
+        fixes=_fixes(training, batch_rows(case.attempt)),
         explains=_EXPLAINS,
     )
 
 
-def _fixes(training: Training) -> tuple[Fix, ...]:
+def _fixes(training: Training, batch: int | None) -> tuple[Fix, ...]:
     kind = training.setting("data.kind")
     rows = training.number("data.examples")
     if rows is None:
@@ -255,7 +256,7 @@ def _fixes(training: Training) -> tuple[Fix, ...]:
             title="Shuffle before batching",
             why="The buffer should hold all rows, or shuffle file names first. It "
             "costs the memory of its rows.",
-            code=f"dataset.shuffle({rows:.0f}).batch(...)",
+            code=f"dataset = dataset.shuffle({rows:.0f}).batch({batch or '...'})",
         ),
     )
 

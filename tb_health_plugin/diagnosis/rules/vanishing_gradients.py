@@ -201,7 +201,8 @@ def _fixes(training: Training, layers: list[str], detail: str) -> tuple[Fix, ...
             Fix(
                 title=f"Use relu instead of {used[0]} in hidden layers",
                 why=f"{len(used):,} hidden layers use {used[0]}, which passes little "
-                "or no gradient at the ends of its range.",
+                "or no gradient at the ends of its range. Units of relu can die, "
+                "though.",
                 code='activation="relu", kernel_initializer="he_normal"',
             )
         )
@@ -218,7 +219,8 @@ def _fixes(training: Training, layers: list[str], detail: str) -> tuple[Fix, ...
             Fix(
                 title="Scale the inputs, and start with small weights",
                 why=f"{layers[0]} is driven to the ends of its range by what comes in.",
-                code="keras.layers.Normalization()",
+                code="normalize = keras.layers.Normalization()\n"
+                "normalize.adapt(x_train)  # then make it the first layer",
             )
         )
     return tuple(fixes)

@@ -97,11 +97,20 @@ def _no_bottom(case: Case, training: Training, head: Head) -> Verdict | None:
                 title="Turn its sign around, or take a loss with a lowest value",
                 why="An optimizer makes the loss as small as it can: it must be "
                 "smallest where the predictions are right.",
+                code=_turned(head),
             ),
         ),
         severity="critical",
         confidence="likely",
     )
+
+
+def _turned(head: Head) -> str:
+    """The program's own loss with the other sign, if it has a name."""
+    name = head.loss_name
+    if not name.isidentifier():
+        return 'model.compile(..., loss="mse")'
+    return f"model.compile(..., loss=lambda y, output: -{name}(y, output))"
 
 
 RULE = Rule(id="wrong_output_loss", judge=judge)

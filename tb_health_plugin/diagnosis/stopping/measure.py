@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from tb_health_plugin.diagnosis.case import Training, finite
 from tb_health_plugin.diagnosis.figures import short
+from tb_health_plugin.diagnosis.stopping.old_best import kept
 from tb_health_plugin.diagnosis.stopping.watched import (
     LEAST_EPOCHS,
     REAL_PROGRESS,
@@ -59,6 +60,7 @@ def wrong_way(watched: Watched) -> Found | None:
             title="Keep the best value whenever there is a better one",
             why=f"{short(reached)} had been reached, and it compared with "
             f"{short(stop.best)}.",
+            code=kept(watched.name, wants),
         ),
     )
 

@@ -62,6 +62,15 @@ def old_best(
     return None
 
 
+def kept(metric: str, wants: Direction) -> str:
+    """The lines of a callback that keep the best value of a metric."""
+    better_than = "<" if wants == "min" else ">"
+    return (
+        f'if logs["{metric}"] {better_than} self.best:\n'
+        f'    self.best, self.wait = logs["{metric}"], 0'
+    )
+
+
 def _remembered(stop: facts.StopRequested) -> Iterator[float]:
     if stop.best is not None and math.isfinite(stop.best):
         yield stop.best

@@ -4,7 +4,8 @@ import statistics
 
 from tb_health_plugin.diagnosis.case import Case, Training, finite
 from tb_health_plugin.diagnosis.figures import short
-from tb_health_plugin.diagnosis.stopping.old_best import old_best
+from tb_health_plugin.diagnosis.metric_direction import better
+from tb_health_plugin.diagnosis.stopping.old_best import kept, old_best
 from tb_health_plugin.diagnosis.stopping.watched import (
     LEAST_EPOCHS,
     REAL_PROGRESS,
@@ -128,5 +129,6 @@ def kept_old_best(training: Training, stop: facts.StopRequested) -> Found | None
             title="Keep the best value whenever there is a better one",
             why=f"{short(old.reached)} had been reached, and it compared with "
             f"{short(old.kept)}. See which way it compares.",
+            code=kept(old.metric, better(old.metric) or "min"),
         ),
     )

@@ -51,6 +51,7 @@ def raised(
     after: Sequence[facts.Fact] = (),
     settings: Mapping[str, str] | None = None,
     process: Mapping[str, str] | None = None,
+    program: str | None = None,
     samples: Mapping[str, Sequence[float]] | None = None,
     **more,
 ) -> Story:
@@ -58,7 +59,10 @@ def raised(
     attempt = Attempt("a")
     if samples:
         attempt.samples.append({n: np.asarray(v, float) for n, v in samples.items()})
-    attempt.add(facts.RunStarted(wall_time=1.0, pid=1, settings=process or {}))
+    started = facts.RunStarted(
+        wall_time=1.0, pid=1, program=program, settings=process or {}
+    )
+    attempt.add(started)
     attempt.add(
         facts.TrainingStarted(
             wall_time=2.0,

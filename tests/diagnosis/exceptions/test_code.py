@@ -84,7 +84,23 @@ def test_anything_else_is_an_error_in_the_code():
 
     assert (told.verdict.id, told.verdict.detail) == ("code_error", "ZeroDivisionError")
     assert told.headline == "Stopped by ZeroDivisionError at step 1,234"
-    assert told.verdict.fixes[0].title == "Begin at b.py:7"
+    first, second = told.verdict.fixes
+    assert first.title == "Begin at b.py:7"
+    assert first.code == "cat -n /a/b.py | sed -n 2,12p"
+    assert second.code == "python -m pdb -c continue train.py"
+    assert second.why == "It runs again up to there: 8.0 s last time."
+
+
+def test_in_a_notebook_the_debugger_needs_no_other_run():
+    told = raised(
+        "ZeroDivisionError",
+        "division by zero",
+        file="/tmp/ipykernel_12/34.py",
+        line=7,
+        program="ipykernel_launcher.py",
+    )
+
+    assert [fix.code for fix in told.verdict.fixes] == ["%debug"]
 
 
 def test_the_cause_of_a_chain_is_what_counts():

@@ -52,6 +52,52 @@ def test_an_exception_of_a_generator_is_told_by_its_own_name_and_line():
     assert told.verdict.evidence[1].text == "It reached the training as UnknownError."
 
 
+@pytest.mark.parametrize(
+    ("kind", "first"),
+    [
+        ("PyDataset", "for number in range(len(data)):  # what fit() was given"),
+        ("generator", "for number, batch in enumerate(data):  # what fit() was given"),
+    ],
+)
+def test_the_record_can_be_found_without_a_training(kind: str, first: str):
+    told = raised(
+        "UnknownError",
+        in_python("KeyError: 'no field mask in row 40'"),
+        settings={"data.kind": kind},
+    )
+
+    (fix,) = told.verdict.fixes
+    assert fix.code.splitlines()[0] == first
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        (
+            "cannot identify image file '/data/a&b.png'",
+            "ls -l '/data/a&b.png' && sha256sum '/data/a&b.png'",
+        ),
+        ("truncated record at 49280", "tf.data.TFRecordDataset(file)"),
+        ("Invalid JPEG data, size 0", "tf.io.decode_image"),
+    ],
+)
+def test_a_broken_file_can_be_compared_or_found(said: str, code: str):
+    told = raised("UnknownError", in_python(f"OSError: {said}"))
+
+    assert code in told.verdict.fixes[0].code
+    assert "ignore_errors" in told.verdict.fixes[1].code
+
+
+def test_only_a_tf_data_pipeline_can_skip_what_is_broken():
+    told = raised(
+        "UnknownError",
+        in_python("OSError: image file is truncated"),
+        settings={"data.kind": "PyDataset"},
+    )
+
+    assert len(told.verdict.fixes) == 1
+
+
 def test_an_exception_of_a_worker_process():
     told = raised("UnknownError", REMOTE)
 

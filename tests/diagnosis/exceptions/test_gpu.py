@@ -104,6 +104,23 @@ def test_another_cudnn_was_loaded():
     assert told.verdict.detail == "cuda_versions"
     assert told.verdict.confidence == "proven"
     assert "9.3.0" in told.verdict.fixes[0].title
+    assert told.verdict.fixes[0].code == (
+        'pip install --upgrade "nvidia-cudnn-cu12>=9.3.0"'
+    )
+
+
+def test_cuda_comes_with_the_same_tensorflow():
+    told = raised(
+        "NotFoundError",
+        "./bin/ptxas not found",
+        settings={"tensorflow": "2.19.0"},
+        program="tune.py",
+    )
+
+    assert [fix.code for fix in told.verdict.fixes] == [
+        'pip install "tensorflow[and-cuda]==2.19.0"',
+        "XLA_FLAGS=--xla_gpu_cuda_data_dir=/usr/local/cuda python tune.py",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -79,6 +79,29 @@ def test_of_the_gpu(exception: str, message: str):
     assert told.verdict.fixes[0].code == "batch_size=32"
 
 
+@pytest.mark.parametrize(
+    ("kind", "code"),
+    [
+        ("float64", 'np.zeros((160000, 224), dtype="float32")'),
+        (
+            "uint8",
+            'np.memmap("array.bin", dtype="uint8", mode="w+", shape=(160000, 224))',
+        ),
+        ("<U20", "cat -n /a/b.py | sed -n 2,12p"),
+    ],
+)
+def test_the_array_that_was_asked_for(kind: str, code: str):
+    told = raised(
+        "_ArrayMemoryError",
+        "Unable to allocate 9.00 GiB for an array with shape (160000, 224) and data "
+        f"type {kind}",
+        file="/a/b.py",
+        line=7,
+    )
+
+    assert told.verdict.fixes[0].code == code
+
+
 def test_xla_says_no_device_and_the_settings_do():
     message = "Out of memory while trying to allocate 1073741824 bytes."
     on_gpu = raised("ResourceExhaustedError", message, settings={"gpus": "1"})
@@ -96,7 +119,9 @@ def test_room_that_is_not_in_one_piece():
     told = raised("ResourceExhaustedError", in_graph(ON_GPU), after=[end])
 
     assert told.verdict.detail == "fragmented"
-    assert "cuda_malloc_async" in told.verdict.fixes[0].code
+    assert told.verdict.fixes[0].code == (
+        "TF_GPU_ALLOCATOR=cuda_malloc_async python train.py"
+    )
 
 
 def test_a_pool_that_could_not_grow_is_not_in_pieces():

@@ -105,8 +105,32 @@ def test_a_file_in_the_way_is_not_cured_by_making_a_directory():
     fix = told.verdict.fixes[0]
     assert told.verdict.detail == "not_a_directory"
     assert "/mnt/out/best.weights.h5" in fix.title
-    assert fix.code is None
+    assert fix.code == "namei -l /mnt/out/best.weights.h5"
     assert fix.why.endswith("…")
+
+
+def test_a_metric_in_a_name_that_the_logs_do_not_have():
+    epoch = facts.EpochEnded(
+        wall_time=5.0,
+        step=400,
+        epoch=0,
+        training=0,
+        metrics={"loss": 1.0, "val_mae": 2},
+    )
+
+    told = raised(
+        "KeyError",
+        "'val_acc'",
+        before=[epoch],
+        during="callback",
+        callback="ModelCheckpoint",
+    )
+
+    fix = told.verdict.fixes[0]
+    assert fix.why == "It said: 'val_acc'. They have loss and val_mae."
+    assert fix.code == (
+        'keras.callbacks.ModelCheckpoint("model-{epoch:02d}-{val_mae:.3f}.keras")'
+    )
 
 
 def test_a_monitor_that_is_refused_is_an_error_of_the_callbacks_settings():

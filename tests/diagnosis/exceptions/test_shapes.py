@@ -247,6 +247,37 @@ def test_the_fix_knows_the_loss(loss: str, code: str):
     assert code in told.verdict.fixes[0].code
 
 
+@pytest.mark.parametrize(
+    ("targets", "outputs", "code"),
+    [
+        ("(32, 3)", "(32, 10)", "keras.layers.Dense(3)  # as the last layer"),
+        ("(32,)", "(32, 1)", "y = y.reshape(-1, 1)"),
+        ("(32, 4, 4)", "(32, 4)", "print(y.shape, model.output_shape)"),
+    ],
+)
+def test_targets_and_the_last_layer_are_brought_together(
+    targets: str, outputs: str, code: str
+):
+    told = raised(
+        "ValueError",
+        "Arguments `target` and `output` must have the same shape. Received: "
+        f"target.shape={targets}, output.shape={outputs}",
+        settings={"loss": "mse"},
+    )
+
+    assert told.verdict.fixes[0].code == code
+
+
+def test_rows_without_a_target_can_be_cut():
+    told = raised(
+        "ValueError",
+        "Data cardinality is ambiguous. Make sure all arrays contain the same number "
+        "of samples.'x' sizes: 64\n'y' sizes: 50\n",
+    )
+
+    assert told.verdict.fixes[0].code == "x, y = x[:50], y[:50]"
+
+
 def test_the_layer_is_the_place():
     told = raised(*SHAPES[0][:2], file="/home/ana/train.py", line=30)
 

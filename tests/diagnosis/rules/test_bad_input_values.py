@@ -85,6 +85,7 @@ def test_masked_marks_for_missing_values_are_only_a_note():
 
     assert verdict is not None
     assert (verdict.severity, verdict.detail) == ("info", "masked")
+    assert verdict.fixes[0].code == "print(np.argwhere(~np.isfinite(y))[:10])"
 
 
 def test_validation_alone_is_nan():

@@ -393,6 +393,9 @@ class TestAnOwnCallbackThatNamesNoMetric:
         assert verdict.detail == "best_not_kept"
         assert verdict.confidence == "likely"
         assert "missed that loss had improved" in verdict.headline
+        assert verdict.fixes[0].code == (
+            'if logs["loss"] < self.best:\n    self.best, self.wait = logs["loss"], 0'
+        )
         assert verdict.evidence[0].text == (
             "loss went from 1 to 0.46; its best was still 1."
         )

@@ -45,6 +45,32 @@ def test_a_cache_that_was_filling():
     assert "cache" in (found.fixes[0].code or "")
 
 
+def test_what_the_whole_cache_would_need_is_what_to_ask_for():
+    ended = facts.ProcessEnded(
+        wall_time=START + 5,
+        step=50,
+        signal=9,
+        cgroup_oom_kills=1,
+        peak_memory_bytes=1_400 * MIB,
+        memory_limit_bytes=1_500 * MIB,
+    )
+
+    found = run(
+        [600, 800, 1_000, 1_200, 1_400],
+        settings=CACHED,
+        ended=ended,
+        cgroup_memory_limit_bytes=[1_500 * MIB] * 5,
+    )
+
+    assert isinstance(found, Verdict)
+    assert found.fixes[-1].why == (
+        "With it the run would have needed about 3.7 GiB; its limit is 1.5 GiB."
+    )
+    assert found.fixes[-1].code == (
+        "docker update --memory=5g --memory-swap=5g CONTAINER"
+    )
+
+
 def test_a_shuffle_buffer_before_the_first_step():
     ended = facts.ProcessEnded(wall_time=START + 5, signal=9, cgroup_oom_kills=1)
 

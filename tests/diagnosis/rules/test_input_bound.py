@@ -127,6 +127,22 @@ class TestStage:
         assert found.detail == "disk"
         assert "3.8 MiB a second" in found.evidence[1].text
 
+    def test_workers_are_doubled(self):
+        found = run(
+            *[stretch(0.9)] * 3,
+            settings={
+                "data.kind": "PyDataset",
+                "data.workers": "6",
+                "data.class": "Rows",
+            },
+        )
+
+        assert isinstance(found, Verdict)
+        assert [fix.code for fix in found.fixes] == [
+            "super().__init__(workers=12, use_multiprocessing=True)",
+            'cProfile.run("data[0]", sort="cumtime")  # data: a Rows',
+        ]
+
     def test_reading_while_a_core_works_is_no_slow_disk(self):
         found = run(
             *[stretch(0.9)] * 3,

@@ -117,6 +117,23 @@ def test_accuracy_that_is_only_the_share_of_the_largest_class():
 
     assert verdict is not None
     assert verdict.detail == "imbalanced"
+    assert verdict.fixes[1].code == "model.fit(..., class_weight={0: 1, 1: 31})"
+
+
+def test_rare_ones_of_many_classes_are_counted_where_they_are_whole():
+    told = training(
+        loss="sparse_categorical_crossentropy",
+        activation="softmax",
+        units=3,
+        target=labels({0.0: 62, 1.0: 1, 2.0: 1}),
+        metrics={"loss": [0.16] * 8, "accuracy": [0.969] * 8},
+    )
+
+    verdict = found(RULE, told)
+
+    assert verdict is not None
+    assert verdict.detail == "imbalanced"
+    assert "np.bincount(y)" in (verdict.fixes[1].code or "")
 
 
 RARE = {

@@ -44,7 +44,7 @@ def test_weights_that_cannot_have_moved():
     assert verdict is not None
     assert (verdict.severity, verdict.confidence) == ("warning", "likely")
     assert verdict.headline.startswith("The learning rate of 1e-07 is too low")
-    assert verdict.fixes[0].code == "keras.optimizers.SGD(0.01)"
+    assert verdict.fixes[0].code == "keras.optimizers.SGD(learning_rate=0.01)"
     assert "not_learning" in verdict.explains
 
 

@@ -138,6 +138,7 @@ class TestGrowing:
 
         assert isinstance(found, Verdict)
         assert found.place["grows"] == "children"
+        assert "# in __getitem__" in (found.fixes[0].code or "")
 
     def test_it_tells_when_the_limit_will_be_reached(self):
         samples = memory(grows(700, 10))
@@ -206,6 +207,7 @@ class TestGrowing:
             "TensorFlow's tensors grew from 120 to 2,520, about 1,200 more with every "
             "epoch; most are in a list of 2,400 tensors, called Keeper.kept."
         )
+        assert found.fixes[0].code == r"grep -rnE '\bkept\b' --include='*.py' ."
 
     def test_few_more_tensors_are_not_worth_a_word(self):
         spent = time_spent(

@@ -1,11 +1,14 @@
 """Overfitting is a lasting rise of validation loss; what is undone or mild is none."""
 
+import pytest
+
 from tb_health_plugin.diagnosis.rules.overfitting import RULE
 from tb_health_plugin.events import facts
 from tests.diagnosis.rules.outcomes import (
     found,
     is_alarm,
     labels,
+    layer,
     numbers,
     training,
 )
@@ -33,6 +36,38 @@ def test_validation_that_turned_while_training_improved():
         "Overfitting since epoch 3: val_loss rose by 100"
     )
     assert verdict.fixes[0].title == "Keep the weights of epoch 3"
+
+
+@pytest.mark.parametrize(
+    ("hidden", "code"),
+    [
+        (
+            [
+                layer("a", units=64, parameters=640, activation="relu"),
+                layer("b", "Conv2D", units=8, parameters=80),
+                layer("drop", "Dropout"),
+            ],
+            'keras.layers.Dense(32, activation="relu")  # a has 64',
+        ),
+        (
+            [layer("b", "Conv2D", units=8, parameters=80), layer("drop", "Dropout")],
+            "keras.layers.Conv2D(4, ...)  # b has 8",
+        ),
+        (
+            [layer("mine", "Mine", units=8, parameters=80, is_custom=True)],
+            "keras.layers.Dropout(0.3)",
+        ),
+        (
+            [layer("drop", "Dropout")],
+            "kernel_regularizer=keras.regularizers.L2(1e-4)",
+        ),
+    ],
+)
+def test_the_largest_layer_is_the_one_to_change(hidden, code):
+    verdict = found(RULE, run(TURNS, hidden=hidden))
+
+    assert verdict is not None
+    assert verdict.fixes[1].code == code
 
 
 def test_a_loss_that_doubled_is_a_problem_even_if_accuracy_gained():

@@ -1,5 +1,7 @@
 """Graphs built again and again, and the few that every run builds."""
 
+import pytest
+
 from tb_health_plugin.diagnosis.rules.retracing import RULE
 from tb_health_plugin.diagnosis.verdict import Verdict
 from tb_health_plugin.events import facts
@@ -20,14 +22,14 @@ WARNING = facts.ProgramSaid(
 )
 
 
-def run(traces, *told, steps=20, step_seconds=4.0):
+def run(traces, *told, steps=20, step_seconds=4.0, settings=None):
     spent = [
         {"traces": count, "steps": steps, "step_seconds": step_seconds}
         for count in traces
     ]
     return ask(
         RULE,
-        training_started(),
+        training_started(settings=settings),
         *time_spent(spent),
         *told,
         training_ended(100, steps * len(traces)),
@@ -48,6 +50,25 @@ class TestRetracing:
         assert isinstance(found, Verdict)
         assert found.place == {"function": "train_step"}
         assert found.detail == "train_step"
+
+    @pytest.mark.parametrize(
+        ("elements", "specs"),
+        [
+            (
+                "float32[32, 8], int64[32]",
+                "tf.TensorSpec([None, 8], tf.float32), tf.TensorSpec([None], tf.int64)",
+            ),
+            ("float32[32, 8], float32[]", "tf.TensorSpec([None, None])"),
+            ("", "tf.TensorSpec([None, None])"),
+        ],
+    )
+    def test_the_shapes_are_those_of_its_data(self, elements: str, specs: str):
+        settings = {"data.elements": elements, "data.kind": "tf.data"}
+
+        found = run([18, 19, 20], settings=settings)
+
+        assert isinstance(found, Verdict)
+        assert found.fixes[2].code == f"@tf.function(input_signature=[{specs}])"
 
     def test_only_tensorflow_noticed(self):
         found = run([0, 0, 0], WARNING)

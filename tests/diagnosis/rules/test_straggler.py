@@ -1,5 +1,7 @@
 """One worker that holds all others back, and what must not be taken for one."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -53,6 +55,24 @@ class TestFires:
         )
 
         assert found(free, held) == [("1", "cpu_quota")]
+        told = story(free, held, alive=(0, 1)).story.verdict
+        assert told.fixes[0].code.startswith("cat /sys/fs/cgroup/cpu.max")
+
+    @pytest.mark.parametrize(
+        ("name", "code"),
+        [
+            ("ModelCheckpoint", 'ModelCheckpoint("last.keras", save_freq="epoch")'),
+            ("Report", "if batch % 100: return  # first in Report"),
+        ],
+    )
+    def test_one_that_is_in_its_callbacks(self, name: str, code: str):
+        quick = spent(wait=0.1, step=49.0)
+        slow = replace(spent(wait=0.1, step=9.0), callback_seconds={name: 40.0})
+
+        told = story(worker(0, quick), worker(1, slow), alive=(0, 1)).story.verdict
+
+        assert told.detail == "callbacks"
+        assert code in told.fixes[0].code
 
     @pytest.mark.parametrize("reason", [HOT, CAPPED])
     def test_one_with_a_gpu_that_is_held_back(self, reason: int):

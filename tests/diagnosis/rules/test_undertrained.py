@@ -71,7 +71,7 @@ class TestHardlyBegun:
         assert (verdict.detail, verdict.severity) == ("hardly_begun", "warning")
         assert verdict.headline.startswith("Ended hardly better than guessing")
         assert "gives 0.6931" in verdict.evidence[1].text
-        assert verdict.fixes[1].code == "keras.optimizers.Adam(0.003)"
+        assert verdict.fixes[1].code == "keras.optimizers.Adam(learning_rate=0.003)"
 
     def test_one_that_is_of_use_gets_a_hint_only(self):
         verdict = self.judge([loss - 0.2 for loss in self.FALLS])

@@ -117,6 +117,9 @@ def test_a_loss_of_the_programs_own_without_a_lowest_value():
 
     assert verdict is not None
     assert (verdict.detail, verdict.severity) == ("no_bottom", "critical")
+    assert verdict.fixes[0].code == (
+        "model.compile(..., loss=lambda y, output: -my_loss(y, output))"
+    )
     assert "lr_too_high" in verdict.explains
 
 
