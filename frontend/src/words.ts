@@ -223,7 +223,7 @@ export function runSummary({ run, verdict }: Story): string {
       `Confidence: ${CONFIDENCE_WORDS[verdict.confidence]}. ${verdict.because}`,
     ...(verdict?.evidence.slice(0, 3).map((item) => `- ${item.text}`) ?? []),
     fix && `To try first: ${fix.title}. ${fix.why}`,
-    fix?.code && `\`\`\`python\n${fix.code}\n\`\`\``,
+    fix?.code && `\`\`\`\n${fix.code}\n\`\`\``,
   ];
   return lines.filter(Boolean).join("\n");
 }

@@ -81,7 +81,7 @@ def _fixes(said: Answer, mark: str) -> Iterator[str]:
         if fix["code"]:
             fence = "````" if "```" in fix["code"] else "```"
             code = [f"  {line}" for line in fix["code"].splitlines()]
-            yield from ("", f"  {fence}python", *code, f"  {fence}", "")
+            yield from ("", f"  {fence}", *code, f"  {fence}", "")
 
 
 def _where(one: Judged) -> Iterator[str]:
