@@ -75,12 +75,15 @@ def _validation(
 def _epoch(
     attempt: Attempt, begun: facts.TrainingStarted, how: str | None, state: State
 ) -> Ending | None:
-    is_infinite = begun.settings.get("data.infinite") == "True"
-    if not is_infinite or _is_given(begun, "steps_per_epoch"):
+    if _is_given(begun, "steps_per_epoch"):
         return None
     if begun.planned_steps_per_epoch or _epochs(attempt, begun):
         return None
     confidence = _never_stopped_by_callbacks(begun)
+    if begun.settings.get("data.infinite") != "True":
+        if begun.settings.get("data.loops_for_ever") != "True" or how is None:
+            return None
+        confidence = confidence and "possible"
     if confidence is None or (confidence != "proven" and how is None):
         return None
     if attempt.last_step <= (begun.first_step or 0):
@@ -91,6 +94,8 @@ def _epoch(
 
 def _never_ends(begun: facts.TrainingStarted, what: str) -> str:
     name = "The validation data" if what == "validation" else "The data"
+    if begun.settings.get(f"{what}.loops_for_ever") == "True":
+        return f"{name} comes from a generator with a loop without an end (while True)"
     if begun.settings.get(f"{what}.kind") == "generator":
         return f"{name} comes from a generator that never returns"
     return f"{name} repeats for ever"
@@ -158,6 +163,10 @@ def _because(detail: str, confidence: Confidence) -> str:
         return f"{ends}Here there is neither."
     if detail == "validation":
         return "It has no plan, and went on for far longer than the epoch before it."
+    if confidence == "possible":
+        return (
+            f"{ends}The second is not set, and the generator seems to go on for ever."
+        )
     return f"{ends}Here there is neither, and none of its callbacks seems to stop it."
 
 

@@ -193,6 +193,18 @@ class TestEpoch:
 
         assert told.verdict.id == "killed_outside"
 
+    def test_a_generator_whose_loop_has_a_way_out_that_may_never_come(self):
+        settings = {"data.kind": "generator", "data.loops_for_ever": "True"}
+
+        told = story(settings, killed("training"), planned=None)
+
+        verdict = told.verdict
+        assert (verdict.id, verdict.confidence) == ("endless_epoch", "possible")
+        assert "probably could not end" in verdict.headline
+        assert "while True" in verdict.evidence[0].text
+        # As long as it runs, its end may come.
+        assert story(settings, planned=None, life=ALIVE).verdict is None
+
     def test_a_callback_may_be_what_ends_it(self):
         settings = {**self.SETTINGS, "callbacks": "TensorBoard,StopAfter"}
 

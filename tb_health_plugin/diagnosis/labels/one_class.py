@@ -15,6 +15,11 @@ from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Verdict
 # Sorted data begins with one class too: batches from all over an epoch are needed.
 CONSTANT_BATCHES = 5
 CONSTANT_SPREAD = 0.5
+# Of so many rows a class of one percent is not missed by chance.
+CONSTANT_ROWS = 300
+# With fewer, a training that has nothing to learn shows it by getting all right.
+ALL_RIGHT = 0.9999
+NEARLY_NO_LOSS = 0.02
 # Below this share, always naming the largest class is no accuracy to be proud of.
 RARE_SHARE = Option(
     "rare_share",
@@ -36,6 +41,8 @@ def constant(
         return None
     value = target.minimum
     if has_other_labels(training, value):
+        return None
+    if target.rows < CONSTANT_ROWS and not _gets_all_right(training):
         return None
     text = (
         f"All labels of {target.batches} batches from all over an epoch "
@@ -60,6 +67,13 @@ def constant(
         severity="warning",
         confidence="likely",
     )
+
+
+def _gets_all_right(training: Training) -> bool:
+    learned = learning_of(training)
+    if learned.accuracies:
+        return learned.accuracies[-1] >= ALL_RIGHT
+    return bool(learned.losses) and learned.losses[-1] < NEARLY_NO_LOSS
 
 
 def _is_spread(training: Training) -> bool:

@@ -7,7 +7,8 @@ come back by itself.
 
 **How we know.** All units of the layer gave out exactly 0 for every row of every batch
 that was looked at, from the named step on, and the gradients of its weights were
-exactly 0.
+exactly 0. In loops of your own, where outputs are not looked at: no weight changes,
+and the output layer is a ReLU.
 
 **What it is mistaken for.** Sparse layers. Many zeros for a given row are healthy, as
 long as units fire for some rows. Vanishing gradients are small, not exactly 0.
@@ -86,7 +87,61 @@ def judge(case: Case) -> Outcome:
         if _can_die(layer)
         and (found := _dead(layer, feeding[layer.layer.name], learned))
     ]
-    return _verdict(case, training, dead, learned) if dead else None
+    if dead:
+        return _verdict(case, training, dead, learned)
+    return None if learned else _by_rest(case, training, every)
+
+
+def _by_rest(
+    case: Case, training: Training, every: list[SeenVariable]
+) -> Verdict | None:
+    """Nobody saw what layers give out, but all rests behind a ReLU at the very end."""
+    (head,) = training.output_layers[-1:] or (None,)
+    known = [one for one in every if len(inspections.known(one.weights)) >= LEAST_LOOKS]
+    if head is None or head.activation not in _RECTIFIERS or not known:
+        return None
+    flows = any(gradient > 0 for one in every for gradient in one.gradients)
+    if flows or any(one.moved for one in known) or len(known) < len(every):
+        return None
+    at = training.at(training.started)
+    count = len(inspections.known(known[0].weights))
+    return Verdict(
+        id="dead_relu",
+        detail="output",
+        severity="critical",
+        confidence="likely",
+        headline=f"The output layer {head.name} seems dead: its ReLU gives out 0 for "
+        "every row, and nothing learns",
+        because="A ReLU below 0 passes no gradient, and at the output that rests the "
+        "whole model. What it gives out was not looked at.",
+        cause_at=at,
+        stopped_at=case.stopped_at,
+        place={"layer": head.name},
+        evidence=(
+            Evidence(
+                text=f"None of the {len(every):,} variables changed in {looks(count)}.",
+                at=at,
+            ),
+            Evidence(text=f"The activation of {head.name} is {head.activation}."),
+        ),
+        fixes=(
+            Fix(
+                title=f"Leave the activation of {head.name} out, or use softplus",
+                why="Both can give out small numbers and still learn. Without one, "
+                "predictions may be a little below 0.",
+                code=f"keras.layers.{head.kind}({head.units or 'units'}, "
+                'activation="softplus")',
+            ),
+            Fix(
+                title="See that predictions are all 0",
+                why="If they are not, gradients are applied to something else than "
+                "this model.",
+                code="print(model(x[:8]))",
+            ),
+        ),
+        chip="Dead ReLU",
+        explains=("weights_not_updated", *_EXPLAINS),
+    )
 
 
 def _by_settings(case: Case, training: Training) -> Verdict | None:

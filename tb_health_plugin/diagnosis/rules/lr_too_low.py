@@ -19,7 +19,7 @@ back one step.
 import math
 import statistics
 
-from tb_health_plugin.diagnosis import learning_rate
+from tb_health_plugin.diagnosis import inspections, learning_rate
 from tb_health_plugin.diagnosis.case import Case, Training, finite
 from tb_health_plugin.diagnosis.learning import (
     LEAST_EPOCHS,
@@ -58,6 +58,9 @@ TINY_RATE_OF_SGD = 1e-5
 DECAYED = 0.01
 # And at this no step changes anything.
 USED_UP = 1e-4
+# So many looks after that, and parts of the loop whose losses are known.
+LEAST_LOOKS = 2
+LEAST_PARTS = 4
 # A rate that grew by this factor was warming up.
 WARM_UP = 3.0
 
@@ -68,9 +71,14 @@ _EXPLAINS = ("not_learning", "undertrained")
 
 def judge(case: Case) -> Verdict | None:
     training = main_training(case)
-    if training is None or training.steps < LEAST_STEPS or len(training.epochs) < 2:
+    if training is None or training.steps < LEAST_STEPS:
         return None
     learned = learning_of(training)
+    if len(training.epochs) < 2:
+        gone = _gone_in_a_loop(training)
+        if gone is None:
+            return None
+        return _verdict(case, training, learned, _rates(training), *gone)
     stood_still = _stood_still(training, learned)
     if (
         learned.state not in ("no", "slow")
@@ -243,6 +251,37 @@ def _used_up(
     )
 
 
+def _gone_in_a_loop(
+    training: Training,
+) -> tuple[Confidence, list[Evidence], float] | None:
+    """The same for a loop that tells no epochs: what its looks and its losses say."""
+    looks = [
+        one for one in inspections.looks(training) if one.learning_rate is not None
+    ]
+    profile = finite(training.epochs[0].loss_profile) if training.epochs else []
+    first = max((one.learning_rate or 0.0 for one in looks), default=0.0)
+    gone = [one for one in looks if (one.learning_rate or 0.0) < USED_UP * first]
+    if (
+        len(gone) < LEAST_LOOKS
+        or len(profile) < LEAST_PARTS
+        or gone != looks[-len(gone) :]
+    ):
+        return None
+    began = training.started.first_step or 0
+    if gone[0].step - began > training.steps / 2:
+        return None
+    start, since = profile[0], profile[len(profile) // 2 :]
+    if statistics.median(since) < (1 - CRAWLED) * start:
+        return None
+    text = (
+        f"From step {gone[0].step:,} or before the rate was at most "
+        f"{gone[0].learning_rate:.1g}, and the loss stood at about "
+        f"{statistics.median(since):.4g}."
+    )
+    at = training.at(gone[0])
+    return "likely", [Evidence(text=text, lane="loss", at=at)], first
+
+
 def _by_rate(
     training: Training, rates: list[float]
 ) -> tuple[Confidence, list[Evidence], float] | None:
@@ -264,7 +303,7 @@ def _verdict(
 ) -> Verdict:
     rate = statistics.median(rates)
     because = "Gradients are there, updates are next to nothing."
-    if _used_up(training, learned):
+    if _used_up(training, learned) or len(training.epochs) < 2:
         because = "The rate fell to nothing in the first half of the run."
     if not training.inspections:
         because = "The rate is far below usual ones; weights were not looked at."

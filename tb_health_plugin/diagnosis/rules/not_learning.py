@@ -23,8 +23,11 @@ fault; if it can, labels and inputs do not belong together.
 import dataclasses
 
 from tb_health_plugin.diagnosis import learning_rate
-from tb_health_plugin.diagnosis.case import Case, Training
+from tb_health_plugin.diagnosis.case import Case, Training, finite
 from tb_health_plugin.diagnosis.learning import (
+    ACCURACY_MARGIN,
+    LEAST_EPOCHS,
+    NOT_BETTER,
     Learning,
     accuracy_name,
     learning_of,
@@ -48,6 +51,9 @@ def judge(case: Case) -> Verdict | None:
     if weightless is not None:
         return weightless
     learned = learning_of(training)
+    by_heart = _by_heart(case, training, learned)
+    if by_heart is not None:
+        return by_heart
     if learned.state != "no" or not learned.losses:
         return None
     pressed = over_regularised.pressed(case, training)
@@ -65,6 +71,55 @@ def judge(case: Case) -> Verdict | None:
         stopped_at=case.stopped_at,
         evidence=tuple(_evidence(training, learned)),
         fixes=_fixes(training),
+    )
+
+
+def _by_heart(case: Case, training: Training, learned: Learning) -> Verdict | None:
+    """A little better on the rows it trains on, and not at all on others."""
+    base = learned.baseline
+    losses = finite(training.metric("val_loss"))
+    name = accuracy_name(training, "val_")
+    rates = finite(training.metric(name)) if name else []
+    if learned.state != "slow" or base is None or not base.loss or not base.accuracy:
+        return None
+    if min(len(losses), len(rates)) < LEAST_EPOCHS:
+        return None
+    margin = min(ACCURACY_MARGIN, base.accuracy / 2)
+    if min(losses) < NOT_BETTER * base.loss or max(rates) > base.accuracy + margin:
+        return None
+    at = training.at(training.epochs[-1], training.epochs[-1].epoch)
+    return Verdict(
+        id=RULE.id,
+        detail="by_heart",
+        severity="warning",
+        confidence="likely",
+        headline=f"Nothing learned that holds for other rows in {len(losses):,} "
+        f"epochs: validation accuracy {rates[-1]:.1%} is chance",
+        chip="Not learning",
+        because="On the validation data, loss and accuracy never got better than those "
+        "of a model that ignores its inputs.",
+        cause_at=training.at(training.started, training.started.initial_epoch or 0),
+        stopped_at=case.stopped_at,
+        evidence=(
+            Evidence(
+                text=f"The best validation loss was {min(losses):.4g}; {base.words} "
+                f"gives {base.loss:.4g}.",
+                lane="loss",
+                at=at,
+            ),
+            Evidence(
+                text=f"The best validation accuracy was {max(rates):.1%}; always "
+                f"naming the largest class gives {base.accuracy:.1%}.",
+                at=at,
+            ),
+            *(
+                [Evidence(text=f"Training accuracy: {learned.accuracies[-1]:.1%}.")]
+                if learned.accuracies
+                else []
+            ),
+        ),
+        fixes=_fixes(training),
+        explains=("undertrained", "overfitting"),
     )
 
 

@@ -19,7 +19,7 @@ here).
 compute gradients for and apply them to the same model.trainable_variables.
 """
 
-from tb_health_plugin.diagnosis import inspections, loss_course
+from tb_health_plugin.diagnosis import inspections, loss_course, stale_compile
 from tb_health_plugin.diagnosis.bad_numbers import first_bad
 from tb_health_plugin.diagnosis.case import Case, Training, finite
 from tb_health_plugin.diagnosis.figures import looks, names, short
@@ -139,6 +139,11 @@ def _frozen(case: Case, training: Training) -> Verdict | None:
 
 def _not_moving(case: Case, training: Training) -> Verdict | None:
     seen = [look for look in inspections.looks(training) if _counts(look)]
+    behind = [
+        one for one in stale_compile.given_up(training, seen) if _is_due(one, seen)
+    ]
+    if behind:
+        return stale_compile.verdict(case, training, behind, seen[-1], _EXPLAINS)
     if len(seen) < LEAST_LOOKS or seen[-1].step - seen[0].step < LEAST_STEPS:
         return None
     every = [

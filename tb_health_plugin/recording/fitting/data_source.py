@@ -1,8 +1,11 @@
 """What can be told of a source of batches without taking one."""
 
+import ast
 import contextlib
 import dis
+import inspect
 import sys
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -49,7 +52,9 @@ def source_of(data: Any) -> Source:
     if examples is not None:
         return Source(kind="arrays", examples=examples)
     if hasattr(data, "__next__"):
-        return Source(kind="generator", infinite=_never_returns(data))
+        infinite = _never_returns(data)
+        more = {} if infinite else {"loops_for_ever": _loops_for_ever(data)}
+        return Source(kind="generator", infinite=infinite, more=more)
     return Source(kind=type(data).__name__, batches=_length(data))
 
 
@@ -63,6 +68,17 @@ def _never_returns(generator: Any) -> bool:
         return False
     names = {one.opname for one in dis.get_instructions(code)}
     return not names & {"RETURN_VALUE", "RETURN_CONST"}
+
+
+def _loops_for_ever(generator: Any) -> str | None:
+    """Gives "True" if it has a `while True`: what leaves that may never happen."""
+    code = attribute(generator, "gi_code")
+    with contextlib.suppress(OSError, TypeError, SyntaxError, ValueError):
+        source = inspect.getsource(code)
+        for node in ast.walk(ast.parse(textwrap.dedent(source))):
+            if isinstance(node, ast.While) and isinstance(node.test, ast.Constant):
+                return "True" if node.test.value else None
+    return None
 
 
 def _counted(kind: str, count: Any, **more: str | None) -> Source:

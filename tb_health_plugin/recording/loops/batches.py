@@ -54,6 +54,8 @@ class Batches:
         self._batch_watch = BatchWatch(fit)
         # Rows that every element has; None if that is not known.
         self._rows: int | None = None
+        self._is_asking = False
+        self._unused = False
 
     def ask(self, fetch: Callable[[], Any]) -> Any:
         """Fetches the next element."""
@@ -63,14 +65,51 @@ class Batches:
         guarded(guard, WHAT, self._asked)
         # Dropped now: no more elements live at a time than without us.
         self.last = None
+        self._is_asking = True
         began = time.perf_counter()
         try:
             element = fetch()
         except BaseException as error:
             guarded(guard, WHAT, self._missed, error, time.perf_counter() - began)
             raise
+        finally:
+            self._is_asking = False
         guarded(guard, WHAT, self._take, element, time.perf_counter() - began)
         return element
+
+    @property
+    def is_told(self) -> bool:
+        """The program hands us its data: then nothing else counts as such."""
+        return self._is_asking or self.seen > 0
+
+    @property
+    def come_untold(self) -> bool:
+        """Steps were trained on data that the program fetched by itself."""
+        return self._number > 0 and self.seen == 0
+
+    def waited_for(self, element: Any, seconds: float) -> None:
+        """The program fetched something by itself. A step may follow, or not."""
+        self._waited(seconds)
+        self.last = element
+        self._unused = True
+
+    def missed(self, error: BaseException, seconds: float) -> None:
+        """The program asked for something by itself, and got an exception."""
+        self._waited(seconds)
+        self.last = None
+        if not isinstance(error, StopIteration):
+            self.failed_with = id(error)
+
+    def step_followed(self) -> None:
+        """What was fetched last was trained on: data of a validation never is."""
+        if not self._unused:
+            return
+        self._unused = False
+        if self._number >= self._look_at:
+            step = self._fit.recorder.progress.step
+            self._batch_watch.saw(self.last, step, self._number)
+            self._look_at = max(self._number + 1, int(self._number * APART))
+        self._number += 1
 
     def _take(self, element: Any, seconds: float) -> None:
         fit = self._fit

@@ -9,14 +9,16 @@ from tb_health_plugin.events import facts
 from tb_health_plugin.recording.attempts import Attempt, LeftBy
 from tb_health_plugin.recording.fitting.fit import Fit, Part
 from tb_health_plugin.recording.fitting.time_spent import TimeSpent
-from tb_health_plugin.recording.loops import bad_number, ending, looks
+from tb_health_plugin.recording.loops import bad_number, ending, looks, plain_data
 from tb_health_plugin.recording.loops.bad_number import BadNumbers, StepSeen
 from tb_health_plugin.recording.loops.batches import Batches
 from tb_health_plugin.recording.loops.description import describe, saves_of
+from tb_health_plugin.recording.loops.eager_losses import EagerLosses
 from tb_health_plugin.recording.loops.epoch import Epoch
 from tb_health_plugin.recording.loops.gradients import Gradients
 from tb_health_plugin.recording.loops.looks import Looks, learning_rate
 from tb_health_plugin.recording.loops.numbers import is_on_gpu, to_float
+from tb_health_plugin.recording.loops.plain_data import PlainData
 from tb_health_plugin.recording.loops.plain_steps import PlainSteps
 from tb_health_plugin.recording.loops.quick_guard import guarded
 from tb_health_plugin.recording.loops.tapes import Tapes
@@ -98,9 +100,22 @@ class Loop:
         self._own_parts: list[Part] = [self._time_spent, self._gradients]
         self._own_parts += [] if tapes else [self._tapes]
         self._parts: list[Part] = []
-        self._told_of = self._known()
         self.batches = Batches(
             fit, asked=self._asked, got=self._got, ended=self._data_ended
+        )
+        self._told_of = self._known()
+        self._own_parts.append(
+            PlainData(
+                fit,
+                self.batches,
+                asked=self._fetches,
+                got=self._got,
+                ended=self._fetched_all,
+                is_alone=self._is_alone,
+            )
+        )
+        self._own_parts.append(
+            EagerLosses(self._guard, self.batches, self._tapes, lambda: self._done)
         )
         self._published_at = 0.0
         self._step_since: float | None = time.perf_counter()
@@ -214,9 +229,10 @@ class Loop:
             self._parts.append(part)
             part.begin()
 
-    def _known(self) -> tuple[int, str | None]:
+    def _known(self) -> tuple[int, str | None, bool]:
         """What may become known while it runs."""
-        return len(self._weights.variables), self._tapes.stretched
+        untold = self.batches.come_untold
+        return len(self._weights.variables), self._tapes.stretched, untold
 
     def _tell_started(self) -> None:
         """Told again when more is known of it: the last one counts."""
@@ -226,6 +242,8 @@ class Loop:
             told = describe(self._fit, self._models, self._optimizers, self._weights)
             if self._tapes.stretched:
                 told["settings"]["loss.stretched"] = self._tapes.stretched
+            if self.batches.come_untold:
+                told["settings"]["data.kind"] = "tf.data"
         self._recorder.record(
             facts.TrainingStarted(
                 wall_time=time.time(),
@@ -251,6 +269,22 @@ class Loop:
         if self._recorder.progress.phase == Phase.BETWEEN_EPOCHS:
             self._recorder.enter(self._phase())
 
+    def _fetches(self) -> None:
+        """The loop fetches by itself: it is not in a step meanwhile."""
+        if self._step_since is not None:
+            spent = self._fit.spent
+            seconds = time.perf_counter() - self._step_since
+            spent.step_seconds = (spent.step_seconds or 0.0) + seconds
+            self._step_since = None
+        self._during = "data"
+
+    def _fetched_all(self) -> None:
+        """What follows is no longer about the data."""
+        self._during = "other"
+
+    def _is_alone(self) -> bool:
+        return all(training is self for training in self._attempt.open)
+
     def _got(self) -> None:
         self._during = "step"
         now = time.perf_counter()
@@ -266,13 +300,13 @@ class Loop:
 
     def _applied(self, calls: int) -> None:
         """An eager update begins: the step of the one before has ended."""
-        is_ours = all(training is self for training in self._attempt.open)
-        if is_ours and not self._is_told and calls - 1 > self._done:
+        if self._is_alone() and not self._is_told and calls - 1 > self._done:
             self._finish(None)
 
     def _finish(self, loss: Any) -> None:
         began = time.perf_counter()
         spent = self._fit.spent
+        guarded(self._guard, plain_data.WHAT, self.batches.step_followed)
         if self._step_since is not None:
             spent.step_seconds = (spent.step_seconds or 0.0) + began - self._step_since
         if not self._is_plain(loss, began):

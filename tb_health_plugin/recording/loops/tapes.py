@@ -76,13 +76,20 @@ def stretched_in(target: Any) -> str | None:
             continue
         first, second = operation.inputs
         for outputs, targets in ((first, second), (second, first)):
-            if (
-                _is_column(outputs.shape)
-                and _is_row(targets.shape)
-                and _is_learned(outputs) != _is_learned(targets)
-            ):
-                return f"{_text(outputs.shape)} and {_text(targets.shape)}"
+            text = compared(outputs, targets)
+            if text and _is_learned(outputs) != _is_learned(targets):
+                return text
     return None
+
+
+def compared(outputs: Any, targets: Any) -> str | None:
+    """The shapes, if each of `(rows, 1)` meets each of `(rows,)`; else None."""
+    first, second = getattr(outputs, "shape", None), getattr(targets, "shape", None)
+    if getattr(first, "rank", None) is None or getattr(second, "rank", None) is None:
+        return None
+    if not _is_column(first) or not _is_row(second):
+        return None
+    return f"{_text(first)} and {_text(second)}"
 
 
 def _is_column(shape: Any) -> bool:

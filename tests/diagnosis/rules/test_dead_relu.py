@@ -125,6 +125,20 @@ def test_nearly_all_units_in_a_run_that_does_not_learn():
     assert verdict.confidence == "likely"
 
 
+RELU_AT_THE_END = (*net.LAYERS[:2], net.dense("out", 1, "relu", is_output=True))
+
+
+def test_nothing_moves_behind_a_relu_at_the_end_of_a_loop():
+    told = net.looks(updates=0.0, gradients=net.NAN)
+
+    verdict = found(net.started(RELU_AT_THE_END), *told, *net.epochs(net.STANDS))
+
+    assert verdict is not None
+    assert (verdict.detail, verdict.confidence) == ("output", "likely")
+    assert verdict.place == {"layer": "out"}
+    assert "softplus" in (verdict.fixes[0].code or "")
+
+
 class TestStaysSilent:
     def test_a_wide_sparse_layer_that_learns(self):
         told = net.looks(output_dead_fractions=(0.9, 0.97, 0.0))
@@ -146,6 +160,21 @@ class TestStaysSilent:
         ]
 
         assert found(net.started(), *told, *net.epochs(net.STANDS)) is None
+
+    def test_a_resting_model_whose_end_is_no_relu_or_got_a_gradient(self):
+        still = net.looks(updates=0.0, gradients=net.NAN)
+        moved = net.looks(updates=0.0, gradients=0.2)
+        some = [*net.looks(updates=[0.0, 0.0, 0.1], weights=[4.0, 4.0, 4.0])]
+
+        assert found(net.started(), *still, *net.epochs(net.STANDS)) is None
+        for told in (moved, some):
+            assert (
+                found(net.started(RELU_AT_THE_END), *told, *net.epochs(net.STANDS))
+                is None
+            )
+        assert (
+            found(net.started(RELU_AT_THE_END), *still, *net.epochs(net.LEARNS)) is None
+        )
 
     def test_weights_that_a_penalty_crushed(self):
         told = [

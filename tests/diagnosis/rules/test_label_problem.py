@@ -94,6 +94,14 @@ def test_one_label_all_over_the_epoch():
     assert (verdict.detail, verdict.severity) == ("constant", "warning")
 
 
+def test_one_label_in_few_rows_may_be_the_common_one():
+    told = training(
+        **SPARSE, target=labels({0.0: 25}), metrics={"loss": [0.1], "accuracy": [0.98]}
+    )
+
+    assert found(RULE, told) is None
+
+
 def test_one_label_at_the_beginning_of_an_epoch_is_sorted_data_perhaps():
     told = training(**SPARSE, target=labels({0.0: 32}), batches=3)
 

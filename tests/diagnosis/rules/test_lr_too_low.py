@@ -64,6 +64,36 @@ def test_a_rate_that_was_used_up_before_anything_was_learned():
     assert "CosineDecay(0.001, decay_steps=400)" in (verdict.fixes[0].code or "")
 
 
+def loop_of(rates: list[float], losses: list[float]) -> list[facts.Fact]:
+    """One that tells no epochs: a look every 100 steps, and how its loss went."""
+    return training(
+        **THREE,
+        metrics={"loss": [sum(losses) / len(losses)]},
+        settings={"optimizer": "Adam"},
+        steps=100 * len(rates),
+        looks=[look(0.01 * rate, rate) for rate in rates],
+        profiles=[losses],
+    )
+
+
+def test_a_loop_whose_rate_was_used_up_in_a_moment():
+    told = loop_of([0.01, 1e-4, 1e-8, 1e-12, 0.0, 0.0], [1.2, 1.1, 1.15, 1.12] * 2)
+
+    verdict = found(RULE, told)
+
+    assert verdict is not None
+    assert verdict.headline.startswith("The learning rate fell to 0")
+    assert "From step" in verdict.evidence[0].text
+
+
+def test_a_loop_whose_rate_ends_at_nothing_or_that_learned_before():
+    at_the_end = [0.01, 8e-3, 5e-3, 1e-3, 1e-7, 0.0]
+    early = [0.01, 1e-4, 1e-8, 1e-12, 0.0, 0.0]
+
+    assert found(RULE, loop_of(at_the_end, [1.2, 1.1, 1.15, 1.12] * 2)) is None
+    assert found(RULE, loop_of(early, [1.2, 0.6, 0.3] + [0.2] * 5)) is None
+
+
 def decaying(rates: list[float], metrics: dict[str, list[float]]) -> list[facts.Fact]:
     told = training(
         **THREE,

@@ -33,6 +33,31 @@ def test_loss_and_accuracy_of_guessing():
     assert "gives 1.098" in verdict.evidence[0].text
 
 
+def by_heart(*, val_loss: float = 1.12, val_accuracy: float = 0.34):
+    return training(
+        **THREE,
+        metrics={
+            "loss": [1.12, 1.1, 1.095, 1.09, 1.085, 1.08, 1.075, 1.07],
+            "accuracy": [0.34, 0.36, 0.37, 0.38, 0.39, 0.4, 0.41, 0.42],
+            "val_loss": [val_loss] * 8,
+            "val_accuracy": [val_accuracy] * 8,
+        },
+    )
+
+
+def test_what_is_learned_by_heart_and_holds_for_no_other_row():
+    verdict = found(RULE, by_heart())
+
+    assert verdict is not None
+    assert (verdict.detail, verdict.confidence) == ("by_heart", "likely")
+    assert "validation accuracy 34.0% is chance" in verdict.headline
+
+
+def test_a_slow_start_that_holds_for_other_rows():
+    assert found(RULE, by_heart(val_loss=1.0)) is None
+    assert found(RULE, by_heart(val_accuracy=0.4)) is None
+
+
 def test_one_hot_rows_have_a_chance_too():
     told = training(
         **{**THREE, "loss": "categorical_crossentropy"}

@@ -41,10 +41,25 @@ def test_no_variable_ever_changes():
     assert verdict.headline.startswith("None of the 6 variables changed")
 
 
+def test_one_look_tells_what_became_trainable_after_compile():
+    told = net.look(40, updates=[0.0, 0.004, 0.004])
+
+    verdict = found(net.started(), told, *net.epochs(net.LEARNS))
+
+    assert verdict is not None
+    assert (verdict.detail, verdict.severity) == ("not_compiled", "warning")
+    assert verdict.headline == (
+        "2 of 6 trainable variables get gradients and no updates (one)"
+    )
+    assert verdict.fixes[0].code == (
+        "model.compile(keras.optimizers.Adam(learning_rate=0.001), loss=...)"
+    )
+
+
 def test_some_have_gradients_and_never_change():
     told = net.looks(updates=[0.0, 0.004, 0.004])
 
-    verdict = found(net.started(), *told, *net.epochs(net.LEARNS))
+    verdict = found(net.started(train_step="custom"), *told, *net.epochs(net.LEARNS))
 
     assert verdict is not None
     assert (verdict.detail, verdict.severity) == ("some", "warning")
@@ -86,6 +101,17 @@ def test_a_loop_that_updates_a_copy_of_the_model():
 
 
 class TestStaysSilent:
+    def test_one_look_at_gradients_that_are_collected_or_too_small(self):
+        for look in (
+            net.look(40, updates=0.0),
+            net.look(40, updates=[0.0, 0.004, 0.004], gradients=[1e-9, 0.5, 0.5]),
+            net.look(40, updates=[0.0, 0.004, 0.004], has_gradient=[0, 1, 1]),
+        ):
+            assert found(net.started(), look, *net.epochs(net.LEARNS)) is None
+        left_out = net.look(40, updates=[0.0, 0.004, 0.004])
+        own = net.started(train_step="custom")
+        assert found(own, left_out, *net.epochs(net.LEARNS)) is None
+
     def test_losses_that_differ_in_one_batch(self):
         outcome = ask(RULE, run_started(), net.started(), *varied(4, last=2.9))
 

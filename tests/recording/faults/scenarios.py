@@ -198,6 +198,17 @@ def loop(logdir: Path) -> Any:
     return "a loop", bits(model), (sorted(vars(model)), sorted(vars(model.optimizer)))
 
 
+def loop_that_fetches(logdir: Path) -> Any:
+    """A loop that goes over a dataset nobody was told of."""
+    model = trained_again("loop")
+    data = tf.data.Dataset.from_tensor_slices((X, Y)).batch(8)
+    with watch(logdir, model=model, optimizer=model.optimizer, watcher=False) as health:
+        for x, y in data:
+            health.step(loss=_step(model, x, y))
+    end_process()
+    return bits(model)
+
+
 def loop_asked_to_stop(logdir: Path) -> Any:
     """A loop whose loss is no number, and that asks whether to go on."""
     model = trained_again("loop")
@@ -277,6 +288,7 @@ def notebook(logdir: Path) -> Any:
 SCENARIOS: tuple[Scenario, ...] = (
     fit,
     loop,
+    loop_that_fetches,
     several_steps,
     bad_number,
     raising,

@@ -56,8 +56,10 @@ HOOK_POINTS = {
     "log_tail.py: logging.setLogRecordFactory": "log_tail.py",
     "loops/batches.py: class WatchedData": "loops/batches.py",
     "loops/batches.py: class _Elements": "loops/batches.py",
+    "loops/eager_losses.py: kind.__sub__ =": "loops/eager_losses.py",
     "loops/gradients.py: class _Apply": "loops/gradients.py",
     "loops/graph_norms.py: threading.Thread": "loops/gradients.py",
+    "loops/plain_data.py: kind.__next__ =": "loops/plain_data.py",
     "loops/tapes.py: tape.gradient =": "loops/tapes.py",
     "loops/watch.py: atexit.register": "loops/loop.py",
     "notebook_cells.py: events.register": "attempts.py",
@@ -90,10 +92,16 @@ def training():
 
 class Training:
     def __init__(self) -> None:
-        from tb_health_plugin.recording.loops import batches, loop, watch
+        from tb_health_plugin.recording.loops import (
+            batches,
+            eager_losses,
+            loop,
+            plain_data,
+            watch,
+        )
         from tests.recording.faults import sabotage, scenarios
 
-        self._modules = [batches, loop, watch]
+        self._modules = [batches, eager_losses, loop, plain_data, watch]
         self._sabotaged = sabotage.sabotaged
         self._forget_models = scenarios.forget_models
         self._scenarios = scenarios.SCENARIOS

@@ -210,6 +210,8 @@ class TestOthers:
         assert settings_of({"x": for_ever()})["data.infinite"] == "True"
         assert "data.infinite" not in settings_of({"x": until(list)})
         assert "data.infinite" not in settings_of({"x": once()})
+        assert settings_of({"x": until(list)})["data.loops_for_ever"] == "True"
+        assert "data.loops_for_ever" not in settings_of({"x": once()})
 
     def test_a_generator_tells_nothing_and_loses_nothing(self):
         generator = iter([(X, Y), (X, Y)])
