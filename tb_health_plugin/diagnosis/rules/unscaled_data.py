@@ -8,7 +8,8 @@ ever to reach. Then the loss explodes, stands still or becomes NaN.
 **How we know.** Scale and spread of the batches are measured as they go into the model.
 Large numbers alone are no fault: we speak only if the run did not learn either, and if
 nothing in the model scales its inputs (a Normalization, Rescaling or batch
-normalization layer at its beginning).
+normalization layer at its beginning); or if a layer was saturated for every row in
+every look, with gradients of exactly 0.
 
 **What it is mistaken for.** A learning rate that is too high, exploding gradients, dead
 units. Lowering the rate helps a little; scaling the data helps for good.
@@ -17,13 +18,16 @@ units. Lowering the rate helps a little; scaling the data helps for good.
 training data; do the same with the targets of a regression.
 """
 
+import dataclasses
 import math
 
+from tb_health_plugin.diagnosis import inspections
 from tb_health_plugin.diagnosis.baseline import LEAST_ROWS
 from tb_health_plugin.diagnosis.batches import Tensor, inputs_of, target_of
 from tb_health_plugin.diagnosis.case import Case, Training
-from tb_health_plugin.diagnosis.figures import short
+from tb_health_plugin.diagnosis.figures import looks, short
 from tb_health_plugin.diagnosis.heads import REGRESSIONS, Head, head_of
+from tb_health_plugin.diagnosis.inspections import SeenLayer
 from tb_health_plugin.diagnosis.learning import (
     Learning,
     learning_of,
@@ -57,6 +61,8 @@ FELL_BACK = 0.03
 LEAST_EPOCHS_BACK = 3
 # The loss grew by this factor before it became NaN: it was driven, not struck.
 GREW = 10.0
+# A layer that nothing passes.
+SATURATED = 0.999
 # Beyond 0 and 1 by more than rounding.
 BEYOND = 0.05
 MOST_CLASSES = 32
@@ -100,8 +106,10 @@ def judge(case: Case) -> Verdict | None:
     not_probabilities = _not_probabilities(head, target)
     if not_probabilities and target is not None:
         return _verdict(case, training, learned, target, not_probabilities, "targets")
+    deaf = _deaf(training)
     if not _is_bad(training, learned):
-        return None
+        # What comes in another way may be learned all the same.
+        return _deafening(case, training, learned, deaf) if deaf else None
     constant = _constant(training)
     if constant is not None:
         return _nothing_to_learn_from(case, training, learned, constant)
@@ -110,11 +118,52 @@ def judge(case: Case) -> Verdict | None:
         if words:
             return _verdict(case, training, learned, target, words, "targets")
     if _scales_itself(training):
-        return None
+        return _deafening(case, training, learned, deaf) if deaf else None
     for tensor in inputs_of(training):
         words = _wrong_input(tensor, case.tuned(LARGE_INPUT))
         if words:
             return _verdict(case, training, learned, tensor, words, "features")
+    return None
+
+
+def _deaf(training: Training) -> SeenLayer | None:
+    """A layer that was all the way up or down in every look, and so never learned."""
+    seen = inspections.looks(training)
+    if not seen:
+        return None
+    variables = inspections.variables(training, seen)
+    for one in inspections.layers(training, seen):
+        own = [v for v in variables if v.variable.layer == one.layer.name]
+        rests = own and all(share >= SATURATED for v in own for share in v.zeros)
+        if rests and all(share >= SATURATED for share in one.saturated):
+            return one
+    return None
+
+
+def _deafening(
+    case: Case, training: Training, learned: Learning, deaf: SeenLayer
+) -> Verdict | None:
+    """Features so large that a layer gives out its highest or lowest for every row."""
+    for tensor in inputs_of(training):
+        words = _wrong_input(tensor, case.tuned(LARGE_INPUT))
+        if words is None:
+            continue
+        told = _verdict(case, training, learned, tensor, words, "features")
+        name = deaf.layer.name
+        count = len(deaf.steps)
+        text = (
+            f"In {looks(count)}, {deaf.layer.activation or 'the activation'} of {name} "
+            "was at its end for every row, and its gradients were exactly 0."
+        )
+        heard = Evidence(text=text, lane="gradient_norm", at=told.cause_at)
+        return dataclasses.replace(
+            told,
+            severity="warning",
+            headline=f"Features {words.split(' (')[0]}: {name} hears nothing of them",
+            because="The scale is measured, and so is that no gradient passes there.",
+            place={**told.place, "layer": name},
+            evidence=(told.evidence[0], heard, *told.evidence[1:]),
+        )
     return None
 
 

@@ -35,6 +35,45 @@ def test_pixels_that_were_never_scaled():
     assert "lr_too_high" in verdict.explains
 
 
+LARGE = numbers(5e4, 6e4, role="input", shape=(32, 3), minimum=0.0, maximum=5e5)
+
+
+def half_deaf(*, saturated: float = 1.0, zeros: float = 1.0, inputs=LARGE):
+    """Learns from what comes in another way."""
+    variables = (
+        facts.Variable(name="first/kernel", layer="first", size=96, trainable=True),
+        facts.Variable(name="out/kernel", layer="out", size=32, trainable=True),
+    )
+    return training(
+        **BINARY,
+        inputs=inputs,
+        metrics=LEARNS,
+        hidden=[layer("first", activation="tanh")],
+        variables=variables,
+        looks=[
+            {
+                "gradient_zero_fractions": (zeros, 0.0),
+                "output_saturated_fractions": (saturated, 0.0),
+            }
+        ],
+    )
+
+
+def test_a_layer_that_hears_nothing_while_others_learn():
+    verdict = found(RULE, half_deaf())
+
+    assert verdict is not None
+    assert (verdict.detail, verdict.severity) == ("features", "warning")
+    assert verdict.headline.endswith("first hears nothing of them")
+    assert verdict.place == {"field": "x", "layer": "first"}
+
+
+def test_layers_that_hear_something_and_inputs_of_usual_size():
+    assert found(RULE, half_deaf(saturated=0.9)) is None
+    assert found(RULE, half_deaf(zeros=0.5)) is None
+    assert found(RULE, half_deaf(inputs=INPUTS)) is None
+
+
 def test_features_of_very_different_size():
     unequal = numbers(
         role="input",
