@@ -1,5 +1,6 @@
 """What a model ends in: its last layer, and the loss that judges its output."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -41,6 +42,8 @@ REGRESSIONS = ("squared", "absolute", "elementwise")
 
 # Models whose last layer is known for sure. Of others it is the one that a look saw to
 # be judged by the loss, else, not for sure, the one made last.
+# One of several losses, as in "age: mse, kind: sparse_categorical_crossentropy".
+_NAMED_LOSS = re.compile(r"([\w.-]+): (\w+(?:\([^()]*\))?)(?=,|$)")
 _KNOWN_GRAPHS = ("Sequential", "Functional")
 _REGULARIZERS = (
     "kernel_regularizer",
@@ -99,6 +102,26 @@ def head_of(training: Training) -> Head | None:
         from_logits=_truth(training.setting("loss.from_logits")),
         is_certain=is_certain or judged is not None,
     )
+
+
+def heads_of(training: Training) -> list[Head]:
+    """The ends of a model with several outputs whose losses are told by name."""
+    losses = dict(_NAMED_LOSS.findall(training.setting("loss") or ""))
+    if training.setting("model") != "Functional" or not has_plain_step(training):
+        return []
+    return [
+        Head(
+            layer=layer,
+            activation="" if layer.is_custom else layer.activation.lower(),
+            units=layer.units,
+            kind=loss_kind(losses[layer.name]),
+            loss=losses[layer.name],
+            from_logits=_truth(training.setting("loss.from_logits")),
+            is_certain=True,
+        )
+        for layer in training.output_layers
+        if layer.name in losses
+    ]
 
 
 def _judged_layer(training: Training) -> facts.Layer | None:

@@ -4,7 +4,12 @@ import math
 
 from tb_health_plugin.diagnosis.batches import Tensor
 from tb_health_plugin.diagnosis.case import Case, Training, finite
-from tb_health_plugin.diagnosis.heads import CROSS_ENTROPIES, Head, has_penalty
+from tb_health_plugin.diagnosis.heads import (
+    CROSS_ENTROPIES,
+    Head,
+    has_penalty,
+    heads_of,
+)
 from tb_health_plugin.diagnosis.learning import BETTER, is_long_enough, learning_of
 from tb_health_plugin.diagnosis.output_loss.mismatch import outcome, verdict
 from tb_health_plugin.diagnosis.outputs import output_range
@@ -151,6 +156,43 @@ def raw_scores(
         severity="warning",
         confidence="proven" if outside else "likely",
     )
+
+
+def raw_scores_of_one(case: Case, training: Training) -> Verdict | None:
+    """The same for one of several outputs, as its own loss in the epochs tells."""
+    for head in heads_of(training):
+        losses = finite(training.metric(f"{head.layer.name}_loss"))
+        if head.kind not in CROSS_ENTROPIES or head.activation not in _RAW:
+            continue
+        if head.from_logits is not False or not is_long_enough(training):
+            continue
+        trivial = math.log(max(head.units or 2, 2))
+        if not losses or losses[-1] < BETTER * trivial:
+            continue
+        name = head.layer.name
+        return verdict(
+            case,
+            training,
+            head,
+            detail="scores_as_probabilities",
+            headline=f"{head.loss_name} reads raw scores of {name} as probabilities",
+            because="Loss and last layer are exact, and this output did not learn.",
+            evidence=(
+                Evidence(
+                    text=f"{name} has the activation {head.activation}; "
+                    f"{head.loss_name} with from_logits=False expects probabilities.",
+                ),
+                Evidence(
+                    text=f"{name}_loss ended at {losses[-1]:.4g}; guessing gives "
+                    f"{trivial:.4g}.",
+                    lane="loss",
+                ),
+            ),
+            fixes=_fixes_for_scores(head, None),
+            severity="warning",
+            confidence="likely",
+        )
+    return None
 
 
 def _fixes_for_scores(head: Head, target: Tensor | None) -> tuple[Fix, ...]:

@@ -37,6 +37,7 @@ from tb_health_plugin.diagnosis.output_loss.one_unit import always_one, one_clas
 from tb_health_plugin.diagnosis.output_loss.probabilities import (
     activated_twice,
     raw_scores,
+    raw_scores_of_one,
 )
 from tb_health_plugin.diagnosis.output_loss.targets import (
     class_numbers,
@@ -51,7 +52,10 @@ from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Verdict
 def judge(case: Case) -> Verdict | None:
     for training in reversed(case.trainings):
         head = head_of(training)
-        found = _judge(case, training, head) if head else None
+        if head is not None:
+            found = _judge(case, training, head)
+        else:
+            found = raw_scores_of_one(case, training)
         if found:
             return found
     return None

@@ -86,6 +86,38 @@ def test_raw_scores_read_as_probabilities(activation):
     assert "-3 to 4" in verdict.evidence[1].text
 
 
+def two_heads(*, activation: str = "linear", losses: tuple[float, ...] = (2.5, 2.1)):
+    """One output that is fine, and another."""
+    fine = layer("broken", activation="sigmoid", units=1, is_output=True)
+    return training(
+        loss="broken: binary_crossentropy, kind: sparse_categorical_crossentropy",
+        activation=activation,
+        units=8,
+        output={"name": "kind"},
+        hidden=[fine],
+        settings={"model": "Functional", "loss.from_logits": "False"},
+        metrics={
+            "loss": [*losses, *losses[-1:] * 4],
+            "kind_loss": [*losses, *losses[-1:] * 4],
+            "broken_loss": [0.5, 0.3, 0.2, 0.1, 0.1, 0.1],
+        },
+    )
+
+
+def test_raw_scores_of_one_of_two_outputs():
+    verdict = found(RULE, two_heads())
+
+    assert verdict is not None
+    assert (verdict.detail, verdict.confidence) == ("scores_as_probabilities", "likely")
+    assert verdict.place == {"layer": "kind"}
+    assert "guessing gives 2.079" in verdict.evidence[1].text
+
+
+def test_two_outputs_that_belong_to_their_losses_or_learn():
+    assert found(RULE, two_heads(activation="softmax")) is None
+    assert found(RULE, two_heads(losses=(2.0, 0.4))) is None
+
+
 def test_the_layer_that_was_seen_to_be_judged_in_a_model_of_the_programs_own():
     told = training(
         loss="binary_crossentropy",
