@@ -1,4 +1,4 @@
-"""A slow disk, a real one, for those who may make one.
+"""A slow disk, or little memory and slow swap: real ones, for those who may make them.
 
 Needs root and control groups; tried with version 1. All is taken away at the end.
 """
@@ -32,6 +32,29 @@ def slow_disk(bytes_per_second: int, mebibytes: int = 256) -> Iterator[Path]:
             _group("blkio", {"blkio.throttle.write_bps_device": limit}, {"io.max": new})
         )
         yield disk
+
+
+@contextlib.contextmanager
+def swapping(
+    memory_mebibytes: int, reads_per_second: int, swap_mebibytes: int = 1_024
+) -> Iterator[None]:
+    """So much memory for this process and its children; the rest is on a slow disk."""
+    with contextlib.ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        device = stack.enter_context(_loop(folder / "swap.img", swap_mebibytes))
+        _run("mkswap", "-q", device)
+        _run("swapon", device)
+        stack.callback(_patiently, "swapoff", device)
+        limit = f"{_number(device)} {reads_per_second}"
+        new = f"{_number(device)} riops={reads_per_second}"
+        stack.enter_context(
+            _group("blkio", {"blkio.throttle.read_iops_device": limit}, {"io.max": new})
+        )
+        held = str(memory_mebibytes << 20)
+        stack.enter_context(
+            _group("memory", {"memory.limit_in_bytes": held}, {"memory.max": held})
+        )
+        yield
 
 
 @contextlib.contextmanager

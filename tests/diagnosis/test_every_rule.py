@@ -20,7 +20,6 @@ WITHOUT_A_RUN = {
     "disk_full": "its run is told by the exception that ended it",
     "handle_limit": "its run is told by the exception that ended it",
     "straggler": "its runs have several workers: tests/workers/recorded/slow_data",
-    "swap_thrash": "needs a machine with swap, and root to make some",
 }
 # Rules without a script that causes them, and why.
 WITHOUT_A_SCRIPT = {
@@ -28,7 +27,6 @@ WITHOUT_A_SCRIPT = {
     "gpu_idle": _GPU,
     "gpu_oom": _GPU,
     "gpu_throttled": _GPU,
-    "swap_thrash": WITHOUT_A_RUN["swap_thrash"],
 }
 
 

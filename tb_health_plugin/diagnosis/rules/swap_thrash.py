@@ -45,6 +45,11 @@ LEAST_PAGES_PER_SECOND = 1_000.0
 LEAST_FAULTS_PER_SECOND = 50.0
 # Where the kernel measures it: something waited for memory this part of the time.
 LEAST_PRESSURE = 0.2
+# A slow disk moves far fewer pages, and the training does next to nothing meanwhile: on
+# one of 300 reads a second it had 40 to 110 such faults and 2 % of a core.
+LEAST_PAGES_IN_SLOW = 100.0
+LEAST_FAULTS_SLOW = 20.0
+MOST_CORES_SLOW = 0.5
 LEAST_SECONDS = 5.0
 LEAST_SHARE = Option(
     "least_share",
@@ -63,12 +68,19 @@ def judge(case: Case) -> Verdict | NotMeasured | None:
     times, faults = rates(case, "process_major_faults", begin, end)
     if not len(times):
         return None
-    pages = _at(case, "machine_swap_in_pages", times, begin, end)
-    pages += _at(case, "machine_swap_out_pages", times, begin, end)
+    pages_in = _at(case, "machine_swap_in_pages", times, begin, end)
+    pages = pages_in + _at(case, "machine_swap_out_pages", times, begin, end)
     pressure = _at(case, "pressure_memory_some_seconds", times, begin, end)
     bad = (pages >= LEAST_PAGES_PER_SECOND) & (faults >= LEAST_FAULTS_PER_SECOND)
     if case.samples.has("pressure_memory_some_seconds"):
         bad &= pressure >= LEAST_PRESSURE
+    if case.samples.has("tree_cpu_seconds"):
+        cores = _at(case, "tree_cpu_seconds", times, begin, end)
+        bad |= (
+            (pages_in >= LEAST_PAGES_IN_SLOW)
+            & (faults >= LEAST_FAULTS_SLOW)
+            & (cores <= MOST_CORES_SLOW)
+        )
     lengths = np.diff(times, prepend=begin)
     seconds = float(lengths[bad].sum())
     if seconds < LEAST_SECONDS or seconds < case.tuned(LEAST_SHARE) * (end - begin):

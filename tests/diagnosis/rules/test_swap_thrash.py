@@ -54,8 +54,21 @@ class TestSwapping:
         assert isinstance(found, Verdict)
         assert found.confidence == "likely"
 
+    def test_a_slow_disk_moves_few_pages_and_the_training_waits_for_each(self):
+        found = run(**SLOW, tree_cpu_seconds=rising(1.5, 0.02))
+
+        assert isinstance(found, Verdict)
+
+
+# As on a real disk of 300 reads a second.
+SLOW = {"pages": (0, 300), "faults": (0, 60), "pressure": (0.0, 0.0)}
+
 
 class TestHealthy:
+    def test_few_pages_while_the_training_works(self):
+        assert run(**SLOW, tree_cpu_seconds=rising(1.5, 1.5)) is None
+        assert run(**SLOW) is None
+
     def test_swap_that_lies_still(self):
         assert run(pages=(0, 0), faults=(0, 0), pace=(20, 20)) is None
 
