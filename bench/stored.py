@@ -12,6 +12,8 @@ from typing import Any
 
 from bench.cost import BARE
 
+# Load from which on a machine is not measured alone.
+BUSY = 1.0
 HERE = Path(__file__).parent
 README = HERE.parent / "README.md"
 STORED = HERE / "results.json"
@@ -66,9 +68,15 @@ def figures(report: dict[str, Any] | None) -> str:
         f"disk after {watcher['a SIGKILL is on disk after, s']:.2f} s.",
         f"Medians and extremes of {report['rounds']} rounds on {machine['cores']} "
         f"cores ({machine['cpu']}, TensorFlow {machine['packages']['tensorflow']}), "
-        f"{report['date']}. All of it: [bench/results.md](bench/results.md).",
+        f"{report['date']}{_busy(machine['load_before'])}. "
+        "All of it: [bench/results.md](bench/results.md).",
     ]
     return "\n".join(lines)
+
+
+def _busy(load: float) -> str:
+    """Whoever reads the extremes should know where they come from."""
+    return ", while other programs ran" if load > BUSY else ""
 
 
 def _row(cost: dict[str, Any]) -> str:

@@ -58,6 +58,15 @@ def test_figures_come_from_the_measurement(report: Report):
     assert "3 rounds on 2 cores (CPU, TensorFlow 2.21), 2026-11-18" in said
 
 
+def test_a_machine_that_was_busy_is_told_as_such(report: Report):
+    busy = dataclasses.replace(
+        report, machine=dataclasses.replace(MACHINE, load_before=3.0)
+    )
+
+    assert "2026-11-18, while other programs ran." in stored.figures(busy.as_json())
+    assert "while other programs" not in stored.figures(report.as_json())
+
+
 def test_a_measurement_is_compared_with_bare_of_its_own_round():
     seen = {"bare": measured(1, 5, 2), "other": measured(2, 0, 4)}
     del seen["other"][1]
