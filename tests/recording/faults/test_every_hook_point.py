@@ -137,6 +137,7 @@ class Training:
             patch.setattr(process_end, "_seen", None)
             from tb_health_plugin.recording import optimizer_pickup
             from tb_health_plugin.recording.fitting import allowance
+            from tb_health_plugin.recording.loops.loop import Loop
 
             patch.setattr(optimizer_pickup, "PERIOD_SECONDS", 0.02)
             patch.setattr(allowance, "FIXED_SECONDS", 1000.0)
@@ -146,6 +147,9 @@ class Training:
                 return scenario(logdir)
             finally:
                 for attempt in attempts._attempts.values():
+                    # A loop that is left open would see what the next scenario does.
+                    for left in [one for one in attempt.open if isinstance(one, Loop)]:
+                        left.end()
                     attempt.release()
 
 
