@@ -73,6 +73,7 @@ def _never_returns(generator: Any) -> bool:
 def _loops_for_ever(generator: Any) -> str | None:
     """Gives "True" if it has a `while True`: what leaves that may never happen."""
     code = attribute(generator, "gi_code")
+    # No generator, or its source is not at hand, as of code typed into a shell.
     with contextlib.suppress(OSError, TypeError, SyntaxError, ValueError):
         source = inspect.getsource(code)
         for node in ast.walk(ast.parse(textwrap.dedent(source))):
