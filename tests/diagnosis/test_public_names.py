@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+# The rules are tested without TensorFlow, too; there nobody can be asked for its names.
 keras = pytest.importorskip("keras")
 tf = pytest.importorskip("tensorflow")
 
