@@ -10,7 +10,6 @@ from tb_health_plugin.reading.table import TIME, Array, Table, measured
 
 # Column that follows, and the counter whose growth per second it is.
 _RATES = {
-    "data_wait_fraction": "data_waited_seconds",
     "cpu_cores": "tree_cpu_seconds",
     "read_bytes_per_second": "tree_read_bytes",
     "write_bytes_per_second": "tree_write_bytes",
@@ -27,11 +26,8 @@ def rates(attempt: Attempt) -> Table:
     for name, counter in _RATES.items():
         if samples.has(counter):
             columns[name] = _rate(time, samples.column(counter))
-    if "data_wait_fraction" in columns:
-        # A wait that began before the sample before ends in this one.
-        share = columns["data_wait_fraction"]
-        known = measured(share)
-        share[known] = np.minimum(share[known], 1.0)
+    if samples.has("data_waited_seconds"):
+        columns["data_wait_fraction"] = _waiting_share(samples)
     if "steps_per_second" in columns:
         steps = columns["steps_per_second"]
         steps[_between_trainings(attempt, time) & (steps == 0)] = NOT_MEASURED
@@ -90,6 +86,30 @@ def _between_trainings(attempt: Attempt, time: Array) -> NDArray[np.bool_]:
     last_beginning = beginnings[np.searchsorted(began, time, "right")]
     is_over: NDArray[np.bool_] = np.isfinite(last_end) & (last_end >= last_beginning)
     return is_over
+
+
+def _waiting_share(samples: Table) -> Array:
+    """Share of the time that was waited for data, from one step's end to another's.
+
+    A wait is counted when it is over. While a step goes on nobody knows whether it
+    waits: no number, rather than a zero in the middle of a hang.
+    """
+    time, waited = samples.column(TIME), samples.column("data_waited_seconds")
+    share = np.full(len(time), NOT_MEASURED)
+    rows = np.flatnonzero(measured(waited))
+    if len(rows) < 2:
+        return share
+    steps = samples.column("step")[rows]
+    has_moved = (np.diff(waited[rows]) != 0) | (np.diff(steps) > 0)
+    ends = np.concatenate([[0], np.flatnonzero(has_moved) + 1])
+    seconds = np.diff(time[rows][ends])
+    grown = np.diff(waited[rows][ends])
+    # A clock that was set back, or another counter after a restart, gives no share.
+    sound = (seconds > 0) & (grown >= 0)
+    of_each = np.full(len(grown), NOT_MEASURED)
+    of_each[sound] = np.minimum(grown[sound] / seconds[sound], 1.0)
+    share[rows[1 : ends[-1] + 1]] = np.repeat(of_each, np.diff(ends))
+    return share
 
 
 def _rate(time: Array, counter: Array) -> Array:

@@ -56,6 +56,46 @@ def test_nobody_waits_more_than_all_the_time():
     assert known(table, "data_wait_fraction") == [0.25, 1.0]
 
 
+def test_a_wait_belongs_to_all_the_time_that_it_took():
+    table = rates(
+        attempt(
+            wall_time=[0, 1, 2, 3, 4, 5],
+            step=[0, 10, 10, 10, 11, 21],
+            data_waited_seconds=[0, 0.5, 0.5, 0.5, 3.5, 3.5],
+        )
+    )
+
+    assert known(table, "data_wait_fraction") == [0.5, 1, 1, 1, 0]
+
+
+def test_while_a_step_hangs_nobody_knows_whether_it_waits():
+    table = rates(
+        attempt(
+            wall_time=[0, 1, 2, 3],
+            step=[0, 10, 10, 10],
+            data_waited_seconds=[0, 0.5, 0.5, 0.5],
+        )
+    )
+
+    assert known(table, "data_wait_fraction") == [0.5]
+    assert known(table, "steps_per_second") == [10, 0, 0]
+
+
+def test_a_wait_after_a_restarted_counter_is_no_share():
+    table = rates(
+        attempt(
+            wall_time=[0, 1, 2, 3],
+            step=[0, 5, 6, 7],
+            data_waited_seconds=[0, 0.5, 0.1, 0.3],
+        )
+    )
+
+    shares = table.column("data_wait_fraction")
+    assert shares[1] == 0.5
+    assert not measured(shares)[2]
+    assert abs(shares[3] - 0.2) < 1e-9
+
+
 def test_what_was_not_measured_has_no_column():
     table = rates(attempt(wall_time=[0, 1], step=[0, 1]))
 
