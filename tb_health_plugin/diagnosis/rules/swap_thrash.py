@@ -177,9 +177,14 @@ def _verdict(
 def _short_of(case: Case) -> str:
     own = last_value(case, "process_rss_bytes")
     total = last_value(case, "host_memory_total_bytes")
-    if not own or not total:
+    limit = last_value(case, "cgroup_memory_limit_bytes")
+    if not own or not (total or limit):
         return "Memory is short on the whole machine or container, not only here."
-    return f"This training holds {size(own)} of the machine's {size(total)} in memory."
+    if limit and not (total and limit >= total):
+        whole = f"the {size(limit)} that this container may use"
+    else:
+        whole = f"the machine's {size(total or 0.0)}"
+    return f"This training holds {size(own)} of {whole} in memory."
 
 
 RULE = Rule(id="swap_thrash", judge=judge, options=(LEAST_SHARE,))

@@ -1,6 +1,7 @@
 """Memory that goes to disk and back, and swap that lies still."""
 
 import numpy as np
+import pytest
 
 from tb_health_plugin.diagnosis.rules.swap_thrash import RULE
 from tb_health_plugin.diagnosis.verdict import Verdict
@@ -53,6 +54,20 @@ class TestSwapping:
 
         assert isinstance(found, Verdict)
         assert found.confidence == "likely"
+
+    @pytest.mark.parametrize(
+        ("limit", "said"),
+        [(1e9, "954 MiB that this container may use"), (1e15, "machine's 23.3 GiB")],
+    )
+    def test_says_of_which_memory_it_holds_how_much(self, limit, said):
+        found = run(
+            process_rss_bytes=[6e8] * COUNT,
+            host_memory_total_bytes=[25e9] * COUNT,
+            cgroup_memory_limit_bytes=[limit] * COUNT,
+        )
+
+        assert isinstance(found, Verdict)
+        assert said in found.fixes[-1].why
 
     def test_a_slow_disk_moves_few_pages_and_the_training_waits_for_each(self):
         found = run(**SLOW, tree_cpu_seconds=rising(1.5, 0.02))
