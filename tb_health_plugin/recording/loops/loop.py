@@ -5,23 +5,23 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tb_health_plugin.events import facts
 from tb_health_plugin.recording.attempts import Attempt, LeftBy
 from tb_health_plugin.recording.fitting.fit import Fit, Part
 from tb_health_plugin.recording.fitting.time_spent import TimeSpent
 from tb_health_plugin.recording.loops import bad_number, ending, looks, plain_data
 from tb_health_plugin.recording.loops.bad_number import BadNumbers, StepSeen
 from tb_health_plugin.recording.loops.batches import Batches
-from tb_health_plugin.recording.loops.description import describe, saves_of
+from tb_health_plugin.recording.loops.description import saves_of
 from tb_health_plugin.recording.loops.eager_losses import EagerLosses
 from tb_health_plugin.recording.loops.epoch import Epoch
 from tb_health_plugin.recording.loops.gradients import Gradients
-from tb_health_plugin.recording.loops.looks import Looks, learning_rate
+from tb_health_plugin.recording.loops.looks import Looks
 from tb_health_plugin.recording.loops.numbers import is_on_gpu, to_float
 from tb_health_plugin.recording.loops.plain_data import PlainData
 from tb_health_plugin.recording.loops.plain_steps import PlainSteps
 from tb_health_plugin.recording.loops.quick_guard import guarded
 from tb_health_plugin.recording.loops.tapes import Tapes
+from tb_health_plugin.recording.loops.telling import Telling
 from tb_health_plugin.recording.loops.weights import Weights
 from tb_health_plugin.recording.process_end import ProcessEnd
 from tb_health_plugin.writing.phases import Phase
@@ -29,7 +29,6 @@ from tb_health_plugin.writing.phases import Phase
 STEPS = "steps of the loop"
 _LOSS = "the loss of each step"
 _WEIGHTS = "weights"
-_DESCRIPTION = "what the loop trains"
 _END = "the end of a training"
 # The first two steps may trace and compile.
 _STEPS_TO_COMPILE = 2
@@ -66,7 +65,6 @@ class Loop:
         self._guard, self._recorder = attempt.guard, attempt.recorder
         self._models, self._optimizers = models, list(optimizers)
         self._planned_steps = planned_steps
-        self._first_step = attempt.recorder.progress.step
         self._done = 0
         self._is_told = False
         self._epochs_done = 0
@@ -95,7 +93,7 @@ class Loop:
         self._bad_numbers = BadNumbers(fit, self._weights)
         self._plain = PlainSteps(self._add_losses)
         self._tapes = tapes or Tapes(attempt.guard)
-        self._epoch = Epoch(fit, self._first_step)
+        self._epoch = Epoch(fit, attempt.recorder.progress.step)
         self._time_spent = TimeSpent(fit)
         self._own_parts: list[Part] = [self._time_spent, self._gradients]
         self._own_parts += [] if tapes else [self._tapes]
@@ -103,7 +101,15 @@ class Loop:
         self.batches = Batches(
             fit, asked=self._asked, got=self._got, ended=self._data_ended
         )
-        self._told_of = self._known()
+        self._telling = Telling(
+            fit,
+            models=models,
+            optimizers=self._optimizers,
+            weights=self._weights,
+            batches=self.batches,
+            tapes=self._tapes,
+            planned_steps=planned_steps,
+        )
         self._own_parts.append(
             PlainData(
                 fit,
@@ -128,7 +134,7 @@ class Loop:
         self._fit.training = self._attempt.trainings
         self._attempt.trainings += 1
         self._recorder.enter(Phase.STARTING)
-        self._tell_started()
+        self._telling.started()
         for one in self._own_parts:
             self._begin(one)
         for _, model in self._models:
@@ -146,14 +152,14 @@ class Loop:
         """The loop is going to train on `data`."""
         self._during = "other"
         self._fit.arguments = {"x": data}
-        self._tell_started()
+        self._telling.started()
         self._fit.arguments = {}
 
     def follow(self, name: str, optimizer: Any) -> None:
         """It turns out that another optimizer belongs to the loop."""
         self._optimizers.append((name, optimizer))
         self._gradients.follow(optimizer)
-        self._tell_started()
+        self._telling.started()
 
     def counted(self, done: int) -> None:
         """So many steps have ended, as somebody counted who saw none of them.
@@ -185,8 +191,7 @@ class Loop:
         self._catch_up()
         self._read_late()
         self._epochs_done += 1
-        rate = learning_rate([one for _, one in self._optimizers])
-        self._recorder.record(self._epoch.ended(metrics, learning_rate=rate))
+        self._telling.epoch_ended(self._epoch, metrics)
         self._fit.epoch += 1
         self._recorder.progress.epoch = self._fit.epoch
         self._fit.epoch_first_step = self._recorder.progress.step
@@ -196,16 +201,7 @@ class Loop:
 
     def stopped(self, reason: str) -> None:
         """The program leaves it now, because we asked it to."""
-        self._recorder.record(
-            facts.StopRequested(
-                wall_time=time.time(),
-                step=self._recorder.progress.step,
-                training=self._fit.training,
-                epoch=self._fit.epoch,
-                callback="watch",
-                settings={"stopped_for": reason},
-            )
-        )
+        self._telling.stopped(reason)
 
     def end(self, error: BaseException | None = None) -> None:
         """The loop was left, by an exception or not."""
@@ -228,34 +224,6 @@ class Loop:
             # First: a part that fails halfway has things to undo.
             self._parts.append(part)
             part.begin()
-
-    def _known(self) -> tuple[int, str | None, bool]:
-        """What may become known while it runs."""
-        untold = self.batches.come_untold
-        return len(self._weights.variables), self._tapes.stretched, untold
-
-    def _tell_started(self) -> None:
-        """Told again when more is known of it: the last one counts."""
-        self._told_of = self._known()
-        told: dict[str, Any] = {}
-        with self._guard.protect(_DESCRIPTION):
-            told = describe(self._fit, self._models, self._optimizers, self._weights)
-            if self._tapes.stretched:
-                told["settings"]["loss.stretched"] = self._tapes.stretched
-            if self.batches.come_untold:
-                told["settings"]["data.kind"] = "tf.data"
-        self._recorder.record(
-            facts.TrainingStarted(
-                wall_time=time.time(),
-                step=self._recorder.progress.step,
-                training=self._fit.training,
-                initial_epoch=0,
-                planned_steps_per_epoch=self._planned_steps,
-                first_step=self._first_step,
-                loop="loop",
-                **told,
-            )
-        )
 
     # What happens while it runs
 
@@ -346,7 +314,7 @@ class Loop:
         self._time_spent.tick()
         if began > self._summary_at and not self._epochs_done:
             self._summary_at = began + _SUMMARY_SECONDS
-            self._tell_so_far(None)
+            self._telling.so_far(self._epoch, None)
         if self._late is None and not self._looks.is_under_way:
             self._plain.may_follow(self._done, time.perf_counter())
 
@@ -396,16 +364,8 @@ class Loop:
     def _look(self, seen: StepSeen) -> None:
         # A model may make its variables when it is first called.
         self._weights.refresh()
-        if self._known() != self._told_of:
-            self._tell_started()
+        self._telling.started_with_more()
         self._looks.after(seen.step, seen.loss, seen.gradients)
-
-    def _tell_so_far(self, planned_steps: int | None) -> None:
-        """A loop without epochs is one that goes on: the last word of it counts."""
-        rate = learning_rate([one for _, one in self._optimizers])
-        self._recorder.record(
-            self._epoch.so_far(planned_steps=planned_steps, learning_rate=rate)
-        )
 
     def _close(self, left: LeftBy | None) -> None:
         if not self.is_open:
@@ -422,17 +382,7 @@ class Loop:
         self._attempt.closed(self, left)
         with self._guard.protect(_END):
             self._recorder.enter(Phase.NOT_TRAINING)
-            step = self._recorder.progress.step
-            self._recorder.record(
-                facts.TrainingEnded(
-                    wall_time=time.time(),
-                    step=step,
-                    training=self._fit.training,
-                    last_step=step,
-                    epochs_done=self._epochs_done,
-                    **ending.told(left),
-                )
-            )
+            self._telling.ended(left, epochs_done=self._epochs_done)
 
     def _last_words(self, *, is_complete: bool) -> None:
         self._catch_up()
@@ -445,7 +395,7 @@ class Loop:
             planned = self._planned_steps
             # Left early on purpose is not the same as out of data.
             is_known = self.batches.ran_out or self._done >= (planned or 0)
-            self._tell_so_far(planned if is_known else None)
+            self._telling.so_far(self._epoch, planned if is_known else None)
 
 
 def _nothing() -> None:
