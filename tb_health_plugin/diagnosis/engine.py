@@ -26,6 +26,20 @@ _CONFIDENCES = ("proven", "likely", "possible")
 
 # A chain of causes longer than this is a circle.
 _LONGEST_CHAIN = 8
+# A training that is slow gives what was wanted all the same: what makes it useless
+# comes before these.
+_ONLY_SLOW = (
+    "cpu_limited",
+    "disk_slow",
+    "gpu_idle",
+    "gpu_throttled",
+    "input_bound",
+    "retracing",
+    "slow_callback",
+    "slow_step",
+    "straggler",
+    "swap_thrash",
+)
 
 
 def judge(
@@ -153,7 +167,8 @@ def _rank(found: Sequence[Verdict], end: Verdict | None) -> tuple[Verdict, ...]:
     def order(one: Verdict) -> tuple[object, ...]:
         # An end that was wanted explains nothing: other findings come before it.
         of_end = one.id == root_of_end and one.severity != "info"
-        return (not of_end, one.caused_by is not None, *_weight(one), one.id)
+        is_slow = one.id in _ONLY_SLOW
+        return (not of_end, one.caused_by is not None, *_weight(one), is_slow, one.id)
 
     return tuple(sorted(found, key=order))
 

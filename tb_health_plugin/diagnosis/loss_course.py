@@ -13,6 +13,10 @@ LEAST_STEPS = 100
 # Noise of batches is smaller than this over a quarter of a run.
 LEARNED_SHARE = 0.1
 
+# A loss that settled within the first part of a run, and then improved by less.
+SETTLING_PART = 0.1
+SETTLED_SHARE = 0.03
+
 
 def course(training: Training) -> list[float]:
     """The loss in equal parts of each epoch, else of each epoch; may hold NaN."""
@@ -85,3 +89,22 @@ def has_learned(training: Training) -> bool | None:
     trivial = learning.baseline.loss if learning.baseline else None
     level = began if trivial is None else min(began, trivial)
     return now < level - LEARNED_SHARE * abs(level)
+
+
+def settled_at_once(training: Training) -> float | None:
+    """The loss that it reached at its beginning and never left; None if it did.
+
+    So does a network whose last layer alone learns: a first output far off is mended in
+    a few steps, and looks like learning.
+    """
+    if learning_of(training).state == "yes":
+        return None
+    losses, now = course(training), late(training)
+    begun = round(len(losses) * SETTLING_PART)
+    if not begun or training.steps < LEAST_STEPS or now is None:
+        return None
+    early = finite(losses[begun : 3 * begun])
+    if not early:
+        return None
+    level = statistics.median(early)
+    return now if now > level - SETTLED_SHARE * abs(level) else None

@@ -127,6 +127,16 @@ class TestRanking:
         ids = [one.id for one in story.findings]
         assert ids == ["nan_op", "retracing", "input_bound", "overfitting"]
 
+    def test_what_makes_a_run_useless_comes_before_what_makes_it_slow(self):
+        story = judged(
+            START,
+            BEGUN,
+            DONE,
+            outcomes=(found("input_bound"), found("unshuffled_data")),
+        )
+
+        assert [one.id for one in story.findings] == ["unshuffled_data", "input_bound"]
+
     def test_a_chain_of_causes_ends_at_its_root(self):
         story = judged(
             START,

@@ -1,7 +1,9 @@
 """Records of real workers, small and nameless, one folder per scenario.
 
 `python -m tests.workers.recorded SCENARIO LOGDIR` makes one from what
-`python -m tests.workers SCENARIO --keep DIR` left.
+`python -m tests.workers SCENARIO --keep DIR` left, and
+`python -m tests.workers.recorded --servers even|uneven LOGDIR` one from what
+`python -m tests.workers.servers` left.
 """
 
 import sys
@@ -17,14 +19,16 @@ from tests.runs import GONE
 from tests.runs.scrub import scrub
 
 HERE = Path(__file__).with_name("recorded")
+# With parameter servers.
+SERVERS = Path(__file__).with_name("recorded_servers")
 
 
 def names() -> list[str]:
     return sorted(path.name for path in HERE.iterdir() if path.is_dir())
 
 
-def history(name: str) -> RunHistory:
-    return find_run(HERE / name)
+def history(name: str, below: Path = HERE) -> RunHistory:
+    return find_run(below / name)
 
 
 def told(found: RunHistory) -> Answer:
@@ -35,10 +39,13 @@ def told(found: RunHistory) -> Answer:
     return answer(found.spoken_for_by(start.attempt), start.story, start)
 
 
-def main(name: str, logdir: Path) -> None:
+def main(name: str, logdir: Path, below: Path = HERE) -> None:
     for number, attempt in enumerate(find_run(logdir).starts[-1].attempts):
-        scrub(attempt, HERE / name / HEALTH_DIRECTORY / f"recorded{number}")
+        scrub(attempt, below / name / HEALTH_DIRECTORY / f"recorded{number}")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]))
+    if sys.argv[1] == "--servers":
+        main(sys.argv[2], Path(sys.argv[3]), SERVERS)
+    else:
+        main(sys.argv[1], Path(sys.argv[2]))

@@ -49,3 +49,21 @@ def test_without_the_records_of_victims_the_cause_is_the_same(name: str):
     answer = recorded.told(RunHistory("run", root))
 
     assert right(name, answer), answer["headline"]
+
+
+class TestParameterServers:
+    def test_the_one_that_holds_nearly_all_is_named(self):
+        answer = recorded.told(recorded.history("uneven", recorded.SERVERS))
+
+        verdict = answer["verdict"]
+        assert (verdict["id"], verdict["detail"]) == ("straggler", "server")
+        assert verdict["place"] == {"worker": "ps 0"}
+        assert "MinSizePartitioner" in verdict["fixes"][0]["code"]
+
+    def test_variables_in_shards_get_no_warning(self):
+        answer = recorded.told(recorded.history("even", recorded.SERVERS))
+
+        assert answer["verdict"]["id"] == "healthy"
+        assert [
+            one["id"] for one in answer["findings"] if one["severity"] != "info"
+        ] == []

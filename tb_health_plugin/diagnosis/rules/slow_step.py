@@ -51,6 +51,9 @@ LEAST_EAGER_STEP_SECONDS = 0.01
 MORE_WORK = 2.0
 LEAST_PART = 0.1
 MOST_PARTS = 16
+# A short run is cut into smaller parts, of one sample each.
+SHORT_PARTS = 8
+SHORT_STRETCHES = 3
 # And steps are slower for it, which other programs on the machine may hide in part.
 SLOWER = Option(
     "slower",
@@ -131,12 +134,12 @@ def _eager(case: Case, training: Training, use: TimeUse, everywhere: bool) -> Ve
 
 
 def _slowing(case: Case, training: Training) -> Verdict | None:
-    first, last = _paces(training)
-    ends, work = _work(case, training)
+    ends, work = _in_parts(case, training, "tree_cpu_seconds")
     line = trend(ends, work)
     if line is None or not line.rises_throughout(LEAST_PART):
         return None
     grew = _last_over_first(work)
+    first, last = _paces(case, training)
     if first <= 0 or last < case.tuned(SLOWER) * first or grew < MORE_WORK:
         return None
     if _batches_grew(training):
@@ -177,10 +180,11 @@ def _slowing(case: Case, training: Training) -> Verdict | None:
     )
 
 
-def _paces(training: Training) -> tuple[float, float]:
+def _paces(case: Case, training: Training) -> tuple[float, float]:
     """Seconds per step in the first and the last quarter; the first stretch warms up.
 
-    Epochs are looked at where there are more of them than stretches.
+    Epochs are looked at where there are more of them than stretches, and the samples of
+    a run that is too short for both.
     """
     paces = [
         stretch.step_seconds / stretch.steps
@@ -195,31 +199,34 @@ def _paces(training: Training) -> tuple[float, float]:
     ]
     known = (epochs if len(epochs) > len(paces) else paces)[1:]
     if len(known) < FEWEST_POINTS:
+        known = _in_parts(case, training, "wall_time")[1].tolist()
+    if len(known) < FEWEST_POINTS:
         return 0.0, 0.0
     quarter = max(1, len(known) // 4)
     return float(np.median(known[:quarter])), float(np.median(known[-quarter:]))
 
 
-def _work(case: Case, training: Training) -> tuple[Array, Array]:
-    """CPU seconds per step in equal parts of the training, and where each part ends.
+def _in_parts(case: Case, training: Training, what: str) -> tuple[Array, Array]:
+    """What a step took of it in equal parts of the training, and where each part ends.
 
-    Other programs make steps slower, but they do not make them more work.
+    Of CPU time that is its work: other programs make steps slower, but not more work.
     """
     begin = training.started.wall_time
-    if training.spent:
+    # The first stretch warms up. A short run has hardly another one.
+    if len(training.spent) > SHORT_STRETCHES:
         begin = max(begin, training.spent[0].wall_time)
     end = training.ended.wall_time if training.ended else math.inf
-    times, cpu = within(case, "tree_cpu_seconds", begin, end)
+    times, values = within(case, what, begin, end)
     known, steps = case.series("step")
-    # Two samples in each part, or the part tells nothing.
-    parts = min(MOST_PARTS, len(times) // 2)
+    # Two samples in each part, or the part tells nothing; in a short run, one.
+    parts = min(MOST_PARTS, max(len(times) // 2, min(len(times) - 1, SHORT_PARTS)))
     if parts < FEWEST_POINTS or len(known) < 2:
         return np.empty(0), np.empty(0)
     at = np.interp(times, known, steps)
     marks = np.linspace(at[0], at[-1], parts + 1)
     if not marks[-1] > marks[0]:
         return np.empty(0), np.empty(0)
-    spent = np.interp(marks, at, cpu)
+    spent = np.interp(marks, at, values)
     return marks[1:], np.diff(spent) / np.diff(marks)
 
 

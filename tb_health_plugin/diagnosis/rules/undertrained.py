@@ -28,7 +28,7 @@ from tb_health_plugin.diagnosis.rule import Rule
 from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Verdict
 
 # Fewer epochs show no trend.
-LEAST_EPOCHS = 6
+LEAST_EPOCHS = 5
 LEAST_STEPS = 60
 # Share of all that was gained that came in the last third of the epochs. A loss that
 # falls in a straight line gains a third there, one that levels off next to nothing.

@@ -7,7 +7,8 @@ many layers nothing is left: the last layers learn, the first ones stay as they 
 **How we know.** The gradients of a good part of the layers are less than a few
 thousandths of the largest ones at almost every look, or nearly all numbers that a
 hidden layer gives out lie at the ends of its range; and the loss is no better than that
-of one constant answer. A deep network that learns is never named here.
+of one constant answer, or it fell in the first steps only and most layers had no part
+in it. A deep network that learns is never named here.
 
 **What it is mistaken for.** A learning rate that is too low (there gradients are alike
 in all layers) and dead ReLUs (there they are exactly 0). Saturation often comes from
@@ -59,12 +60,21 @@ def judge(case: Case) -> Outcome:
     bad = first_bad(case)
     if bad is not None and bad.lasting:
         return None
-    if loss_course.has_learned(training) is not False:
+    stands = loss_course.has_learned(training) is False
+    if not stands and loss_course.settled_at_once(training) is None:
         return None
     if not training.inspections:
+        if not stands:
+            return None
         return _by_settings(case, training) or inspections.gradients_not_measured(case)
     seen = inspections.looks(training)
-    faded = _faded(inspections.kernels(training, seen), case.tuned(FADED))
+    kernels = inspections.kernels(training, seen)
+    faded = _faded(kernels, case.tuned(FADED))
+    if not stands:
+        # Its last layers learned something. Most others must have had no part in it.
+        least = min((share for _, share in faded), default=1.0)
+        is_sure = least <= SURELY_FADED and 2 * len(faded) > len(kernels)
+        return _verdict(case, training, faded, []) if is_sure else None
     saturated = [one for one in inspections.layers(training, seen) if _saturated(one)]
     if not faded and not saturated:
         return None
@@ -171,6 +181,10 @@ def _verdict(
         evidence.append(Evidence(text=text, at=at))
     if now is not None:
         text = f"The loss stands at {short(now)}, no better than a constant answer."
+        if loss_course.has_learned(training) is not False:
+            text = (
+                f"The loss came to {short(now)} in the first steps, and stayed there."
+            )
         evidence.append(Evidence(text=text, strong=False, lane="loss", at=at))
     return Verdict(
         id="vanishing_gradients",

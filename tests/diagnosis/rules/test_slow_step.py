@@ -28,17 +28,26 @@ def eager(*, settings=EAGER, seconds=5.0, steps=50, step_seconds=4.5, more=()):
     )
 
 
-def course(paces, *, work=None, told=(), stretch=5.0):
-    """A training whose steps took `paces` seconds, and `work` of CPU time, each."""
+# Paces of each second.
+SHORT = [0.01, 0.012, 0.016, 0.02, 0.024, 0.027, 0.03, 0.034, 0.038, 0.04]
+
+
+def course(paces, *, work=None, told=(), stretch=5.0, fine=None):
+    """A training whose steps took `paces` seconds, and `work` of CPU time, each.
+
+    With `fine`, both are those of each second.
+    """
     work = paces if work is None else work
     spent, times, steps, cpu = [], [START], [0.0], [0.0]
-    for pace, load in zip(paces, work, strict=True):
+    for number, (pace, load) in enumerate(zip(paces, work, strict=True)):
         count = max(1, round(stretch / pace))
         spent.append({"seconds": stretch, "steps": count, "step_seconds": count * pace})
-        for _ in range(5):
+        for second in range(5):
+            each = fine[5 * number + second] if fine else 0.0
+            done = stretch / 5 / each if fine else count / 5
             times.append(times[-1] + stretch / 5)
-            steps.append(steps[-1] + count / 5)
-            cpu.append(cpu[-1] + count * load / 5)
+            steps.append(steps[-1] + done)
+            cpu.append(cpu[-1] + done * (each or load))
     samples = {"wall_time": times, "step": steps, "tree_cpu_seconds": cpu}
     return ask(
         RULE,
@@ -93,6 +102,15 @@ class TestSlowingDown:
         assert isinstance(found, Verdict)
         assert found.detail == "slowing_down"
         assert found.severity == "warning"
+
+    def test_a_run_of_ten_seconds(self):
+        found = course([0.01, 0.03], work=[0.01, 0.03], fine=SHORT)
+
+        assert isinstance(found, Verdict)
+        assert found.detail == "slowing_down"
+
+    def test_a_run_of_ten_seconds_that_changes_once(self):
+        assert course([0.01, 0.03], fine=[0.01] * 5 + [0.03] * 5) is None
 
     def test_a_busy_machine_takes_no_more_cpu_time(self):
         found = course(np.linspace(0.05, 0.3, 12), work=[0.05] * 12)

@@ -65,7 +65,28 @@ def test_layers_at_the_ends_of_their_range():
     assert "97% of what two (tanh)" in verdict.evidence[1].text
 
 
+# A first output that is far off is mended by the last layer alone.
+SETTLES = (1.6, 0.7, 0.7, 0.7, 0.7, 0.7, 0.7, 0.7, 0.7, 0.7)
+
+
+def test_a_loss_that_fell_in_the_first_steps_only():
+    verdict = found(net.started(DEEP), *deep(loss=1.6), *net.epochs(SETTLES))
+
+    assert verdict is not None
+    assert verdict.confidence == "likely"
+    assert (
+        "came to 0.7 in the first steps, and stayed there" in verdict.evidence[-1].text
+    )
+
+
 class TestStaysSilent:
+    def test_a_loss_that_settled_while_many_layers_learned(self):
+        mild = [1e-4, 1e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0]
+        told = net.epochs(SETTLES)
+
+        assert found(net.started(DEEP), *deep(mild, loss=1.6), *told) is None
+        assert found(net.started(DEEP), *told) is None
+
     def test_a_deep_network_that_learns_all_the_same(self):
         assert found(net.started(DEEP), *deep(), *net.epochs(net.LEARNS)) is None
 
