@@ -2,7 +2,7 @@
 
 import re
 
-from tb_health_plugin.diagnosis.batches import Tensor
+from tb_health_plugin.diagnosis.batches import Tensor, target_field
 from tb_health_plugin.diagnosis.case import Case, Training
 from tb_health_plugin.diagnosis.figures import names
 from tb_health_plugin.diagnosis.heads import Head
@@ -13,6 +13,9 @@ from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Verdict
 BEYOND = 0.05
 # As many different numbers are still classes; more are measurements.
 MOST_CLASSES = 32
+# A few rows without a class may be left out on purpose.
+LEAST_WITHOUT_CLASS = 0.05
+LEAST_ROWS = 96
 # What TensorFlow says when a label has no unit.
 _NO_UNIT = re.compile(
     r"label value of (-?\d+) which is outside the valid range of \[0, (\d+)\)"
@@ -137,6 +140,58 @@ def no_class(
         ),
         severity="critical",
     )
+
+
+def some_without_class(
+    case: Case, training: Training, head: Head, target: Tensor
+) -> Verdict | None:
+    """Fewer classes than rows: some rows are all 0, and cost nothing."""
+    if head.kind != "categorical" or target.rows < LEAST_ROWS or not target.std:
+        return None
+    missing = 1 - target.ones_per_row
+    if not target.is_multi_hot or missing < LEAST_WITHOUT_CLASS:
+        return None
+    text = (
+        f"{target.rows:,} rows of labels were looked at, in {target.width} columns; "
+        f"they hold {round((1 - missing) * target.rows):,} ones."
+    )
+    empty = _columns_without(training)
+    columns = f" In {empty} of the columns nothing was ever 1." if empty else ""
+    return verdict(
+        case,
+        training,
+        detail="no_class",
+        headline=f"About {missing:.0%} of the rows name no class: their labels are "
+        "all 0",
+        chip="Wrong labels",
+        because=f"{head.loss_name} adds up the columns that are 1: such a row costs "
+        "nothing, whatever the model says of it.",
+        evidence=(
+            Evidence(text=text + columns, at=first(training)),
+            *outcome(training),
+        ),
+        fixes=(
+            Fix(
+                title="Number the classes from 0 before they become columns",
+                why="A class number beyond the last column makes a row of zeros. If "
+                "these rows are to be left out, leave them out of the data.",
+                code=f"one_hot = tf.one_hot(y - tf.reduce_min(y), {target.width})",
+            ),
+            Fix(
+                title="See which rows they are",
+                why="One class that has no column, or names that match none.",
+                code="print((y.sum(axis=1) == 0).mean(), y.sum(axis=0))",
+            ),
+        ),
+        severity="warning",
+        confidence="likely",
+    )
+
+
+def _columns_without(training: Training) -> int:
+    """Columns that had one value in every batch that was looked at."""
+    seen = [target_field(batch) for batch in training.batches]
+    return min((one.constant_features or 0 for one in seen if one), default=0)
 
 
 def beyond_one(

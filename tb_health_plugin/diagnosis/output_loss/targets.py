@@ -3,6 +3,7 @@
 import math
 from statistics import NormalDist
 
+from tb_health_plugin.diagnosis import loss_course
 from tb_health_plugin.diagnosis.batches import Tensor
 from tb_health_plugin.diagnosis.case import Case, Training, finite
 from tb_health_plugin.diagnosis.heads import REGRESSIONS, Head
@@ -23,6 +24,8 @@ _RANGES = {
 LEAST_OUT_OF_REACH = 0.1
 # With so many of them most of what is to be learned cannot be said.
 MOSTLY_OUT_OF_REACH = 0.4
+# A loop with a loss of its own may do something else with what is in its batches.
+NEARLY_ALL_OUT_OF_REACH = 0.9
 # Targets just beyond an end come from rounding or noise: in their own spread.
 BEYOND = 0.1
 # Two classes can be told by one number; more than this many are measurements.
@@ -130,13 +133,16 @@ def out_of_reach(
     case: Case, training: Training, head: Head, target: Tensor
 ) -> Verdict | None:
     """Targets that the last activation can never give out."""
-    if head.kind not in REGRESSIONS or head.activation not in _RANGES:
+    if head.activation not in _RANGES:
         return None
     if not head.is_certain or head.layer.settings.get("max_value"):
         return None
     low, high = _RANGES[head.activation]
     share = _share_outside(target, low, high)
     if share < LEAST_OUT_OF_REACH:
+        return None
+    knows_loss = head.kind in REGRESSIONS
+    if not knows_loss and not _is_meant(training, head, target, share):
         return None
     reach = f"{low:g} to {high:g}" if math.isfinite(high) else f"{low:g} and more"
     text = (
@@ -169,10 +175,26 @@ def out_of_reach(
         detail="out_of_reach",
         headline=f"A {head.activation} cannot reach {share:.0%} of the targets "
         f"({target.minimum:.3g} to {target.maximum:.3g})",
-        because="What an activation can give out is fixed; the targets were looked at.",
+        because="What an activation can give out is fixed; the targets were looked at."
+        if knows_loss
+        else "Nearly all numbers beside the inputs are out of reach, and the loss did "
+        "not fall. The loss is the program's own, and was not seen.",
         evidence=(Evidence(text=text), *outcome(training)),
         fixes=tuple(fixes),
         severity="critical" if share >= MOSTLY_OUT_OF_REACH else "warning",
+        confidence="proven" if knows_loss else "likely",
+    )
+
+
+def _is_meant(training: Training, head: Head, target: Tensor, share: float) -> bool:
+    """Without a loss that we know: numbers for this output, and it gets none right."""
+    return (
+        head.kind is None
+        and not training.setting("loss")
+        and share >= NEARLY_ALL_OUT_OF_REACH
+        and target.width == head.units
+        and target.whole_numbers is False
+        and loss_course.has_learned(training) is False
     )
 
 

@@ -27,6 +27,7 @@ from tb_health_plugin.diagnosis.labels.coding import (
     no_class,
     no_unit,
     refused,
+    some_without_class,
 )
 from tb_health_plugin.diagnosis.labels.one_class import RARE_SHARE, constant, rare
 from tb_health_plugin.diagnosis.rule import Rule
@@ -53,8 +54,10 @@ def _judge(case: Case, training: Training) -> Verdict | None:
             case, training, head, target
         )
     else:
-        found = no_class(case, training, head, target) or beyond_one(
-            case, training, head, target
+        found = (
+            no_class(case, training, head, target)
+            or some_without_class(case, training, head, target)
+            or beyond_one(case, training, head, target)
         )
     return (
         found

@@ -284,3 +284,19 @@ class TestRowsWithoutAClass:
     def test_zeros_in_the_batches_looked_at_only(self):
         # Batches from all over the epoch: that they are all 0 is told, not more.
         assert self.judge({0.0: 32}, [0.02, 0.01, 0.01, 0.01]).detail == "constant"
+
+    def test_rows_of_one_class_have_no_column(self):
+        target = labels({0.0: 416, 1.0: 96}, (128, 4))
+        told = training(**self.ONE_HOT, target=target, metrics={"loss": [0.5, 0.1]})
+
+        verdict = found(RULE, told)
+
+        assert verdict is not None
+        assert (verdict.detail, verdict.severity) == ("no_class", "warning")
+        assert verdict.headline.startswith("About 25% of the rows name no class")
+
+    def test_a_few_rows_left_out(self):
+        target = labels({0.0: 387, 1.0: 125}, (128, 4))
+        told = training(**self.ONE_HOT, target=target, metrics={"loss": [0.5, 0.1]})
+
+        assert found(RULE, told) is None

@@ -189,6 +189,33 @@ def test_targets_that_the_last_activation_cannot_reach(activation, target):
     assert verdict.confidence == "proven"
 
 
+OWN = {"train_step": "custom"}
+STANDS = {"loss": [2_500.0] * 10}
+FALLS = {"loss": [2_500.0 * 0.5**n for n in range(10)]}
+
+
+def own_loop(target, metrics):
+    """A loop with a loss that nobody knows."""
+    told = training(
+        loss="", activation="sigmoid", target=target, metrics=metrics, settings=OWN
+    )
+    return found(RULE, told)
+
+
+def test_out_of_reach_in_a_loop_of_its_own():
+    verdict = own_loop(numbers(50.0, 7.0), STANDS)
+
+    assert verdict is not None
+    assert (verdict.detail, verdict.confidence) == ("out_of_reach", "likely")
+
+
+def test_other_numbers_in_a_batch_of_a_loop():
+    assert own_loop(numbers(50.0, 7.0), FALLS) is None
+    assert own_loop(numbers(0.5, 0.7), STANDS) is None
+    assert own_loop(numbers(50.0, 7.0, shape=(32, 4)), STANDS) is None
+    assert own_loop(labels({30.0: 16, 60.0: 16}, (32, 1)), STANDS) is None
+
+
 def test_several_labels_per_row_are_a_hint_where_it_learns():
     target = labels({0.0: 80, 1.0: 80}, (32, 5))
     told = training(
