@@ -12,11 +12,12 @@ from collections.abc import Iterator, Sequence
 
 from bench import peers
 from bench.cost import BARE, OURS, OURS_ALL, WATCHER_ONLY, Cost, Measured
+from bench.step_length import width_for
+from bench.workloads import FIT_LONG, FIT_SHORT, LOOP, WORKLOADS
 
-FIT_SHORT = "fit, steps of about 1 ms"
-FIT_LONG = "fit, steps of about 50 ms"
-LOOP = "own loop, steps of about 1 ms"
 EPOCHS, QUICK_EPOCHS = 15, 6
+# As many show how long a step takes.
+TRIED_EPOCHS = 3
 # What the promises are about is measured in every round, all else in each third one:
 # it is there for the comparison, and a full table would take hours. OTHERS_EVERY=7
 # measures it once.
@@ -52,6 +53,12 @@ def _measure(
     workload: str, variants: Sequence[str], absent: dict[str, str], rounds: int
 ) -> Cost:
     cost = Cost(workload, {name: [] for name in variants}, dict(absent))
+    width, _ = width_for(
+        WORKLOADS[workload].milliseconds,
+        WORKLOADS[workload].width,
+        lambda width: _once(workload, BARE, width, TRIED_EPOCHS)["wall"],
+    )
+    epochs = QUICK_EPOCHS if os.environ.get("QUICK") else EPOCHS
     for number in range(rounds):
         # A drift of the machine must not favour a place in the order.
         left = [
@@ -62,7 +69,8 @@ def _measure(
         ]
         for name in left if number % 2 == 0 else reversed(left):
             try:
-                cost.seen[name].append({"round": number, **_once(workload, name)})
+                measured = _once(workload, name, width, epochs)
+                cost.seen[name].append({"round": number, **measured})
             except subprocess.CalledProcessError as error:
                 cost.failed[name] = error.stderr.strip().splitlines()[-1]
     for name in cost.failed:
@@ -70,10 +78,10 @@ def _measure(
     return cost
 
 
-def _once(workload: str, variant: str) -> Measured:
-    epochs = QUICK_EPOCHS if os.environ.get("QUICK") else EPOCHS
+def _once(workload: str, variant: str, width: int, epochs: int) -> Measured:
+    asked = [workload, variant, str(epochs), str(width)]
     done = subprocess.run(
-        [sys.executable, "-m", "bench.trainer", workload, variant, str(epochs)],
+        [sys.executable, "-m", "bench.trainer", *asked],
         capture_output=True,
         text=True,
         check=True,

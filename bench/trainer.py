@@ -1,7 +1,7 @@
 """One training in a process of its own, which tells what it cost.
 
-`python -m bench.trainer WORKLOAD VARIANT EPOCHS` prints a line of JSON. Nothing of one
-measurement is left for the next: some variants change TensorFlow for good.
+`python -m bench.trainer WORKLOAD VARIANT EPOCHS [WIDTH]` prints a line of JSON. Nothing
+of one measurement is left for the next: some variants change TensorFlow for good.
 """
 
 import json
@@ -20,14 +20,9 @@ import tensorflow as tf
 import tb_health_plugin
 from bench import peers
 from bench.cost import OURS, OURS_ALL, WATCHER_ONLY
+from bench.workloads import WORKLOADS
 from tb_health_plugin.recording.attempts import attempt_for
 
-# Of each: width of the layers, examples in a batch, steps in an epoch.
-SIZES = {
-    "fit, steps of about 1 ms": (32, 16, 1_000),
-    "fit, steps of about 50 ms": (1_024, 512, 20),
-    "own loop, steps of about 1 ms": (32, 16, 1_000),
-}
 # Small: a training in danger is looked at more closely, which is not the usual cost.
 RATE = 1e-4
 # What runs before is start-up: tracing, and the first looks at the training.
@@ -52,8 +47,10 @@ class Marks(keras.callbacks.Callback):
         self.marks.append((time.perf_counter(), time.process_time()))
 
 
-def main(workload: str, variant: str, epochs: int) -> None:
-    width, batch, steps = SIZES[workload]
+def main(workload: str, variant: str, epochs: int, width: int | None = None) -> None:
+    sizes = WORKLOADS[workload]
+    batch, steps = sizes.batch, sizes.steps
+    width = width or sizes.width
     rng = np.random.default_rng(0)
     x = rng.normal(size=(batch * steps, width)).astype("float32")
     keras.utils.set_random_seed(1)
@@ -84,6 +81,7 @@ def main(workload: str, variant: str, epochs: int) -> None:
         "cpu": (last[1] - first[1]) / count * 1e3,
         "start": marks.started - began,
         "peak": peak,
+        "width": width,
     }
     print(json.dumps(told))
 
@@ -152,4 +150,4 @@ def _loop(
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    main(sys.argv[1], sys.argv[2], *map(int, sys.argv[3:]))
