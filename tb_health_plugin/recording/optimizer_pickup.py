@@ -1,9 +1,10 @@
 """Records hand-written loops of a program that knows nothing of us.
 
 An optimizer of Keras that is called outside of `fit` trains something. Calls in eager
-loops are counted as they come. A `tf.function` calls its optimizer only while it is
-traced; but Keras itself counts updates in `optimizer.iterations`, which is read from
-time to time, in a thread of ours. No operation is added to any graph.
+loops are counted as they come, and their loss is what the gradients are taken of. A
+`tf.function` calls its optimizer only while it is traced; but Keras itself counts
+updates in `optimizer.iterations`, which is read from time to time, in a thread of ours.
+No operation is added to any graph.
 """
 
 import atexit
@@ -23,8 +24,11 @@ from tb_health_plugin.recording.traces import is_library, outwards
 from tb_health_plugin.writing.phases import Phase
 
 WHAT = "training loops"
-_NOT_SEEN = "the loss of a hand-written loop, and gradients inside of tf.function"
+_NO_LOSS = "the loss of a hand-written loop"
+_NOTHING_INSIDE = "loss and gradients of a hand-written loop inside of tf.function"
 _WHY_NOT = "the program does not hand them over; tb_health_plugin.watch records them"
+# After so many steps it is clear whether their loss is seen.
+_STEPS_TO_SEE = 2
 # A few reads of one number per second cost nothing, and a kill hides at most this.
 PERIOD_SECONDS = 0.2
 # No update for so long, or for this many times the usual gap between two: the
@@ -85,6 +89,7 @@ class OptimizerPickup:
         with self._lock, self._attempt.guard.protect(WHAT):
             if self._loop is not None:
                 self._loop.end()
+                self._tell_what_is_missing(self._loop)
                 self._loop = None
             self._rebase()
 
@@ -113,6 +118,8 @@ class OptimizerPickup:
         self._optimizers[id(optimizer)] = optimizer
         if not is_known:
             self._first[id(optimizer)] = _iterations(optimizer)
+            if _is_inside_scaling():
+                self._tapes.keeps_losses = False
         if self._loop is None or not self._loop.is_open:
             self._trainer = threading.get_ident()
             self._begin()
@@ -133,9 +140,6 @@ class OptimizerPickup:
         loop.count_again = self._count
         loop.begin()
         self._loop = loop
-        if not self._has_told:
-            self._has_told = True
-            self._attempt.recorder.recording_stopped(_NOT_SEEN, _WHY_NOT)
         self._steps = 0
         self._stepped_at = time.monotonic()
         if self._thread is None:
@@ -145,6 +149,13 @@ class OptimizerPickup:
                 target=self._keep, name="training-health-steps", daemon=True
             )
             self._thread.start()
+
+    def _tell_what_is_missing(self, loop: Loop) -> None:
+        if loop.has_loss or self._has_told:
+            return
+        self._has_told = True
+        missing = _NO_LOSS if loop.sees_gradients else _NOTHING_INSIDE
+        self._attempt.recorder.recording_stopped(missing, _WHY_NOT)
 
     def _rebase(self) -> None:
         self._first = {key: _iterations(one) for key, one in self._optimizers.items()}
@@ -192,6 +203,8 @@ class OptimizerPickup:
             self._steps, self._stepped_at = steps, now
             self._place.saw(self._trainer)
             loop.counted(steps)
+            if steps > _STEPS_TO_SEE:
+                self._tell_what_is_missing(loop)
         elif now - self._stepped_at > max(QUIET_SECONDS, QUIET_TIMES * self._usual):
             is_there = self._place.is_there(self._trainer)
             loop.paused(Phase.BETWEEN_EPOCHS if is_there else Phase.NOT_TRAINING)
@@ -233,6 +246,13 @@ def _running(thread: int) -> dict[_Frame, int]:
         for one in reversed(frames)
         if not is_library(one.f_code.co_filename)
     }
+
+
+def _is_inside_scaling() -> bool:
+    """True if a LossScaleOptimizer calls: gradients come from a loss made larger."""
+    kind = importlib.import_module("keras").optimizers.LossScaleOptimizer
+    callers = outwards(sys._getframe())
+    return any(isinstance(one.f_locals.get("self"), kind) for one in callers)
 
 
 def _iterations(optimizer: Any) -> int:

@@ -78,6 +78,47 @@ def test_two_optimizers_are_one_loop_with_all_its_steps(attempt, pickup, told, m
     assert all("apply" not in vars(one) for one in optimizers)
 
 
+def test_the_loss_of_an_eager_loop_is_what_its_gradients_are_of(attempt, pickup, told):
+    _, step = trainer(keras.optimizers.SGD(0.01))
+
+    losses = [float(step()) for _ in range(STEPS)]
+    pickup.end()
+
+    (epoch,) = (one for one in told if isinstance(one, facts.EpochEnded))
+    assert list(epoch.loss_profile) == losses
+    assert attempt.recorder.progress.loss == losses[-1]
+    assert missing(told) == []
+
+
+@pytest.mark.parametrize(
+    ("optimizers", "mode", "what"),
+    [
+        (["sgd", "adam"], "eager", ["the loss of a hand-written loop"]),
+        (["scaled"], "eager", ["the loss of a hand-written loop"]),
+        (["sgd"], "graph", [optimizer_pickup._NOTHING_INSIDE]),
+    ],
+)
+def test_a_loss_that_cannot_be_known_is_said_to_be_missing(
+    attempt, pickup, told, optimizers, mode, what
+):
+    made = {
+        "sgd": keras.optimizers.SGD,
+        "adam": keras.optimizers.Adam,
+        "scaled": lambda: keras.optimizers.LossScaleOptimizer(keras.optimizers.SGD()),
+    }
+    steps = [trainer(made[name]())[1] for name in optimizers]
+    for _ in range(STEPS):
+        for step in steps if mode == "eager" else map(tf.function, steps):
+            step()
+    pickup.end()
+
+    assert missing(told) == what
+
+
+def missing(told: list[facts.Fact]) -> list[str]:
+    return [one.what for one in told if isinstance(one, facts.RecordingStopped)]
+
+
 def test_what_fit_does_is_not_counted_twice(attempt, pickup, told, tmp_path: Path):
     optimizer = keras.optimizers.SGD()
     model, step = trainer(optimizer)

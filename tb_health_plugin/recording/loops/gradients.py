@@ -182,7 +182,7 @@ class Gradients:
             self._fit.spent.traces = (self._fit.spent.traces or 0) + 1
         placed = self._note_connections(gradients, variables)
         if self._graph_norms is not None and not _has_strategy():
-            self._graph_norms.add(placed, _scale(optimizer))
+            self._graph_norms.add(placed, scale_of(optimizer))
 
     def _eager(
         self, optimizer: Any, gradients: list[Any], variables: list[Any]
@@ -194,7 +194,7 @@ class Gradients:
         if any(is_on_gpu(gradient) for _, gradient, _ in placed) and not self.close:
             return
         step = self.step = self.step or StepGradients()
-        scale = _scale(optimizer)
+        scale = scale_of(optimizer)
         factor = 1.0 if scale is None else 1.0 / float(np.asarray(scale))
         for place, gradient, variable in placed:
             array = to_array(gradient)
@@ -283,7 +283,7 @@ def _is_keras(optimizer: Any) -> bool:
     )
 
 
-def _scale(optimizer: Any) -> Any:
+def scale_of(optimizer: Any) -> Any:
     """The factor that a LossScaleOptimizer has on its gradients; None without one."""
     first = getattr(optimizer, "initial_scale", None)
     return getattr(optimizer, "dynamic_scale", first)

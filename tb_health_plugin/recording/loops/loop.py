@@ -14,7 +14,7 @@ from tb_health_plugin.recording.loops.batches import Batches
 from tb_health_plugin.recording.loops.description import saves_of
 from tb_health_plugin.recording.loops.eager_losses import EagerLosses
 from tb_health_plugin.recording.loops.epoch import Epoch
-from tb_health_plugin.recording.loops.gradients import Gradients
+from tb_health_plugin.recording.loops.gradients import Gradients, scale_of
 from tb_health_plugin.recording.loops.looks import Looks
 from tb_health_plugin.recording.loops.numbers import is_on_gpu, to_float
 from tb_health_plugin.recording.loops.plain_data import PlainData
@@ -47,6 +47,7 @@ class Loop:
     Attributes:
         batches: The data of the loop, as far as it comes through us.
         is_open: It has begun and not ended.
+        has_loss: The loss of at least one step was seen.
         count_again: Called before the end, for whoever counts steps for us.
         lost: Called when a loss is NaN or infinite.
     """
@@ -70,7 +71,9 @@ class Loop:
         self._epochs_done = 0
         self._during = "step"
         self._late: tuple[StepSeen, Any] | None = None
+        self._loss: Any = None
         self.is_open = False
+        self.has_loss = False
         self.count_again: Callable[[], None] = _nothing
         self.lost: Callable[[], None] = _nothing
         fit = Fit(
@@ -126,6 +129,11 @@ class Loop:
         self._published_at = 0.0
         self._step_since: float | None = time.perf_counter()
         self._summary_at = time.perf_counter() + _SUMMARY_SECONDS
+
+    @property
+    def sees_gradients(self) -> bool:
+        """They come eagerly, as numbers."""
+        return self._gradients.come_eagerly
 
     def begin(self) -> None:
         """The loop begins. What cannot be watched is left out."""
@@ -268,8 +276,20 @@ class Loop:
 
     def _applied(self, calls: int) -> None:
         """An eager update begins: the step of the one before has ended."""
-        if self._is_alone() and not self._is_told and calls - 1 > self._done:
-            self._finish(None)
+        if self._is_told:
+            return
+        if self._is_alone() and calls - 1 > self._done:
+            self._finish(self._loss)
+        self._loss = self._loss_of_the_tape()
+
+    def _loss_of_the_tape(self) -> Any:
+        """What the update that begins comes from; None if that is not the loss."""
+        loss = self._tapes.take_loss()
+        if len(self._optimizers) != 1:
+            # One number would mix the losses of several models.
+            return None
+        # Scaled, it overflows now and then, and means nothing.
+        return None if scale_of(self._optimizers[0][1]) is not None else loss
 
     def _finish(self, loss: Any) -> None:
         began = time.perf_counter()
@@ -348,6 +368,7 @@ class Loop:
 
     def _read_loss(self, seen: StepSeen, loss: Any) -> None:
         seen.loss = to_float(loss)
+        self.has_loss = True
         self._recorder.progress.loss = seen.loss
         self._epoch.add(seen.step, seen.loss)
         if not math.isfinite(seen.loss):
@@ -390,7 +411,7 @@ class Loop:
         if is_complete and not self._is_told:
             counted = max(self._gradients.calls, default=0) or self.batches.seen
             if counted > self._done:
-                self._finish(None)
+                self._finish(self._loss)
         if self._done and not self._epochs_done:
             planned = self._planned_steps
             # Left early on purpose is not the same as out of data.

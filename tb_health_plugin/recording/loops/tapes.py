@@ -1,4 +1,4 @@
-"""Sees what a `tf.function` takes gradients of, while it is traced.
+"""Sees what gradients are taken of: in a `tf.function` while it is traced, or eagerly.
 
 For the time of a loop `tf.GradientTape.gradient` is a function that passes on. Nothing
 is put into a graph: what is there is read.
@@ -12,8 +12,10 @@ from typing import Any
 
 from tb_health_plugin.recording.guard import Guard
 from tb_health_plugin.recording.loops.numbers import inside_function
+from tb_health_plugin.recording.loops.quick_guard import guarded
 
 WHAT = "the shapes that a loss compares"
+LOSS = "the loss that gradients are taken of"
 # Operations that compare two tensors number by number.
 _DIFFERENCES = ("Sub", "SquaredDifference")
 # Where values of variables come into a graph.
@@ -32,11 +34,14 @@ class Tapes:
     Attributes:
         stretched: Shapes of outputs and targets that a loss compares each with all, as
             in "(8, 1) and (8,)"; None if no such loss was seen.
+        keeps_losses: Keep what eager gradients are taken of.
     """
 
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
+        self._loss: Any = None
         self.stretched: str | None = None
+        self.keeps_losses = True
 
     def begin(self) -> None:
         global _tapes
@@ -64,6 +69,21 @@ class Tapes:
             if hasattr(target, "op"):
                 self.stretched = self.stretched or stretched_in(target)
 
+    def saw_eager(self, target: Any, sources: Any) -> None:
+        """A gradient of `target` is taken now."""
+        if self.keeps_losses:
+            guarded(self._guard, LOSS, self._keep, target, sources)
+
+    def take_loss(self) -> Any:
+        """The last loss that was kept; None if there was none since the last call."""
+        taken, self._loss = self._loss, None
+        return taken if self.keeps_losses else None
+
+    def _keep(self, target: Any, sources: Any) -> None:
+        # A gradient with respect to inputs is part of a loss, not of an update.
+        if _is_one_loss(target) and _are_variables(sources):
+            self._loss = target
+
 
 def stretched_in(target: Any) -> str | None:
     """Shapes `(rows, 1)` and `(rows,)` that are compared on the way to `target`.
@@ -90,6 +110,18 @@ def compared(outputs: Any, targets: Any) -> str | None:
     if not _is_column(first) or not _is_row(second):
         return None
     return f"{_text(first)} and {_text(second)}"
+
+
+def _is_one_loss(target: Any) -> bool:
+    """One number, or one for each example."""
+    rank = getattr(getattr(target, "shape", None), "rank", None)
+    return rank is not None and rank <= 1
+
+
+def _are_variables(sources: Any) -> bool:
+    while isinstance(sources, list | tuple | dict) and sources:
+        sources = next(iter(sources.values() if isinstance(sources, dict) else sources))
+    return hasattr(sources, "assign")
 
 
 def _is_column(shape: Any) -> bool:
@@ -135,6 +167,10 @@ def _put(tape: Any) -> None:
         if inside_function():
             for one in _tapes:
                 one.saw(target)
+        else:
+            sources = args[0] if args else kwargs.get("sources")
+            for one in _tapes:
+                one.saw_eager(target, sources)
         return inner(self, target, *args, **kwargs)
 
     passing: Any = tf.autograph.experimental.do_not_convert(gradient)

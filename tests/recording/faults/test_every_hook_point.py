@@ -97,11 +97,12 @@ class Training:
             eager_losses,
             loop,
             plain_data,
+            tapes,
             watch,
         )
         from tests.recording.faults import sabotage, scenarios
 
-        self._modules = [batches, eager_losses, loop, plain_data, watch]
+        self._modules = [batches, eager_losses, loop, plain_data, tapes, watch]
         self._sabotaged = sabotage.sabotaged
         self._forget_models = scenarios.forget_models
         self._scenarios = scenarios.SCENARIOS

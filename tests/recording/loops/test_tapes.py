@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tb_health_plugin.recording.guard import Guard
 from tb_health_plugin.recording.loops import tapes
 
 keras = pytest.importorskip("keras")
@@ -78,3 +79,44 @@ def test_a_loop_tells_it_and_leaves_the_tape_as_it_was(tmp_path, recorded):
     assert tf.GradientTape.gradient is before
     told = recorded().all(facts.TrainingStarted)[-1]
     assert told.settings["loss.stretched"] == "(8, 1) and (8,)"
+
+
+def test_a_loop_that_tells_no_loss_has_the_one_of_its_tape(tmp_path, recorded):
+    model, optimizer = small_model(), keras.optimizers.SGD(0.01)
+    weights = model.trainable_variables
+    inputs, losses = tf.constant(X), []
+    with watch(tmp_path, model=model, optimizer=optimizer, watcher=False):
+        for _ in range(3):
+            with tf.GradientTape() as tape:
+                with tf.GradientTape() as inner:
+                    inner.watch(inputs)
+                    outputs = tf.reduce_sum(model(inputs))
+                # A penalty: a gradient of outputs, by inputs. It is no loss.
+                slope = inner.gradient(outputs, inputs)
+                loss = tf.reduce_mean(slope**2)
+            losses.append(float(loss))
+            optimizer.apply(tape.gradient(loss, weights[:1]), weights[:1])
+
+    (epoch,) = recorded().all(facts.EpochEnded)
+    assert (epoch.lowest_loss, epoch.highest_loss) == (min(losses), max(losses))
+
+
+@pytest.mark.parametrize(
+    ("target", "sources", "is_kept"),
+    [
+        (lambda: tf.constant(1.0), lambda: [tf.Variable(1.0)], True),
+        (lambda: tf.ones(8), lambda: {"w": [tf.Variable(1.0)]}, True),
+        (lambda: tf.ones((8, 1)), lambda: [tf.Variable(1.0)], False),
+        (lambda: [tf.constant(1.0)], lambda: [tf.Variable(1.0)], False),
+        (lambda: tf.constant(1.0), lambda: [tf.constant(1.0)], False),
+        (lambda: tf.constant(1.0), list, False),
+    ],
+)
+def test_only_a_loss_is_kept_and_only_once(target, sources, is_kept):
+    made = tapes.Tapes(Guard(lambda what, why: None))
+    loss = target()
+
+    made.saw_eager(loss, sources())
+
+    assert made.take_loss() is (loss if is_kept else None)
+    assert made.take_loss() is None
