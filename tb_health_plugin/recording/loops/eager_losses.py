@@ -8,6 +8,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from tb_health_plugin.recording.guard import Guard
 from tb_health_plugin.recording.loops.batches import Batches
 from tb_health_plugin.recording.loops.numbers import inside_function
@@ -21,8 +23,8 @@ STEPS = 3
 class EagerLosses:
     """Watches differences of tensors from the beginning of a loop for a few steps.
 
-    Only those between something computed and a tensor that came in a batch count: a
-    loss that compares outputs with each other means to.
+    Only those between something computed and a tensor that came in a batch, or an array
+    of numpy, count: a loss that compares outputs with each other means to.
 
     Args:
         guard: Keeps faults of ours away from the loop.
@@ -44,20 +46,11 @@ class EagerLosses:
         tf: Any = sys.modules.get("tensorflow")
         if tf is None:
             return
-        kind, inner = tf.Tensor, tf.Tensor.__sub__
-
-        def minus(first: Any, second: Any) -> Any:
-            if self._undo is not None and not inside_function():
-                guarded(self._guard, WHAT, self._saw, tf, first, second)
-            return inner(first, second)
-
-        passing = tf.autograph.experimental.do_not_convert(minus)
-        kind.__sub__ = passing
+        undone = [self._stand_before(tf, name) for name in ("__sub__", "__rsub__")]
 
         def undo() -> None:
-            # Where somebody wrapped us meanwhile, we only pass on.
-            if kind.__sub__ is passing:
-                kind.__sub__ = inner
+            for one in undone:
+                one()
 
         self._undo = undo
 
@@ -66,13 +59,36 @@ class EagerLosses:
         if undo is not None:
             undo()
 
+    def _stand_before(self, tf: Any, name: str) -> Callable[[], None]:
+        """Looks at one operator of tensors; returns what ends that."""
+        kind, inner = tf.Tensor, getattr(tf.Tensor, name)
+
+        def minus(first: Any, second: Any) -> Any:
+            if self._undo is not None and not inside_function():
+                guarded(self._guard, WHAT, self._saw, tf, first, second)
+            return inner(first, second)
+
+        passing = tf.autograph.experimental.do_not_convert(minus)
+        setattr(kind, name, passing)
+
+        def undo() -> None:
+            # Where somebody wrapped us meanwhile, we only pass on.
+            if getattr(kind, name) is passing:
+                setattr(kind, name, inner)
+
+        return undo
+
     def _saw(self, tf: Any, first: Any, second: Any) -> None:
         if self._done() >= STEPS:
             self.end()
             return
+        given = tf.nest.flatten(self._batches.last)
         for outputs, targets in ((first, second), (second, first)):
-            given = tf.nest.flatten(self._batches.last)
             text = compared(outputs, targets)
-            is_target = any(one is targets for one in given)
-            if text and is_target and not any(one is outputs for one in given):
+            if text and _is_given(targets, given) and not _is_given(outputs, given):
                 self._tapes.stretched = self._tapes.stretched or text
+
+
+def _is_given(value: Any, given: list[Any]) -> bool:
+    """It was not computed by the model: from a batch, or no tensor at all."""
+    return isinstance(value, np.ndarray) or any(one is value for one in given)

@@ -104,12 +104,21 @@ def stretched_in(target: Any) -> str | None:
 
 def compared(outputs: Any, targets: Any) -> str | None:
     """The shapes, if each of `(rows, 1)` meets each of `(rows,)`; else None."""
-    first, second = getattr(outputs, "shape", None), getattr(targets, "shape", None)
-    if getattr(first, "rank", None) is None or getattr(second, "rank", None) is None:
+    column, row = _sizes(outputs), _sizes(targets)
+    if column is None or row is None or len(column) != 2 or len(row) != 1:
         return None
-    if not _is_column(first) or not _is_row(second):
+    rows = {column[0], row[0]} - {None}
+    if column[1] != 1 or 1 in rows or len(rows) > 1:
         return None
-    return f"{_text(first)} and {_text(second)}"
+    return f"{_text(column)} and {_text(row)}"
+
+
+def _sizes(value: Any) -> tuple[int | None, ...] | None:
+    """The shape of a tensor or an array; None if it has none, or not yet."""
+    shape: Any = getattr(value, "shape", None)
+    if isinstance(shape, tuple):
+        return shape
+    return None if getattr(shape, "rank", None) is None else tuple(shape)
 
 
 def _is_one_loss(target: Any) -> bool:
@@ -122,14 +131,6 @@ def _are_variables(sources: Any) -> bool:
     while isinstance(sources, list | tuple | dict) and sources:
         sources = next(iter(sources.values() if isinstance(sources, dict) else sources))
     return hasattr(sources, "assign")
-
-
-def _is_column(shape: Any) -> bool:
-    return bool(shape.rank == 2 and shape[1] == 1 and shape[0] != 1)
-
-
-def _is_row(shape: Any) -> bool:
-    return bool(shape.rank == 1 and shape[0] != 1)
 
 
 def _is_learned(tensor: Any) -> bool:
@@ -149,7 +150,7 @@ def _upstream(tensor: Any, most: int) -> Iterator[Any]:
                 waiting.append(one.op)
 
 
-def _text(shape: Any) -> str:
+def _text(shape: tuple[int | None, ...]) -> str:
     sizes = ["rows" if size is None else str(size) for size in shape]
     return f"({sizes[0]},)" if len(sizes) == 1 else f"({', '.join(sizes)})"
 

@@ -56,7 +56,7 @@ HOOK_POINTS = {
     "log_tail.py: logging.setLogRecordFactory": "log_tail.py",
     "loops/batches.py: class WatchedData": "loops/batches.py",
     "loops/batches.py: class _Elements": "loops/batches.py",
-    "loops/eager_losses.py: kind.__sub__ =": "loops/eager_losses.py",
+    "loops/eager_losses.py: setattr": "loops/eager_losses.py",
     "loops/gradients.py: class _Apply": "loops/gradients.py",
     "loops/graph_norms.py: threading.Thread": "loops/gradients.py",
     "loops/plain_data.py: kind.__next__ =": "loops/plain_data.py",

@@ -160,3 +160,33 @@ def test_an_eager_loss_that_compares_each_with_all(
     begun = recorded().last(facts.TrainingStarted)
     assert begun.settings.get("loss.stretched") == told
     assert begun.settings["data.kind"] == "tf.data"
+
+
+@pytest.mark.parametrize("order", ["outputs first", "targets first"])
+@pytest.mark.parametrize(
+    ("targets", "told"),
+    [
+        (lambda y: y, "(8, 1) and (8,)"),
+        (lambda y: y[:, None], None),
+        # Not as many as there are rows: no target.
+        (lambda y: np.linspace(0, 1, 5, dtype="float32"), None),
+    ],
+)
+def test_an_eager_loss_that_compares_with_an_array(
+    tmp_path: Path, model, optimizer, recorded, targets, told, order
+):
+    before = tf.Tensor.__sub__, tf.Tensor.__rsub__
+    x = np.random.default_rng(0).normal(size=(8, 4)).astype("float32")
+    y = targets(x[:, 0])
+    with watch(tmp_path, model=model, optimizer=optimizer) as health:
+        for _ in range(4):
+            with tf.GradientTape() as tape:
+                difference = model(x) - y if order == "outputs first" else y - model(x)
+                loss = tf.reduce_mean(difference**2)
+            gradients = tape.gradient(loss, model.trainable_variables)
+            optimizer.apply(gradients, model.trainable_variables)
+            health.step(loss=loss)
+
+    assert (tf.Tensor.__sub__, tf.Tensor.__rsub__) == before
+    begun = recorded().all(facts.TrainingStarted)[-1]
+    assert begun.settings.get("loss.stretched") == told
