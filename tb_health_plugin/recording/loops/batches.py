@@ -13,6 +13,9 @@ WHAT = "the data of the loop"
 # Batches that are looked at are further and further apart: what is wrong with the data
 # shows early, and a loop of short steps has many batches.
 APART = 1.2
+# Counting the rows of a batch takes microseconds. For so long the next ones are taken
+# to have as many: at most the last, shorter batch of a pass counts as a whole one.
+ROWS_SECONDS = 0.05
 
 
 class Batches:
@@ -52,8 +55,9 @@ class Batches:
         self._number = 0
         self._look_at = 0
         self._batch_watch = BatchWatch(fit)
-        # Rows that every element has; None if that is not known.
+        # Rows of the elements that come now; None if they have none.
         self._rows: int | None = None
+        self._rows_until = 0.0
         self._is_asking = False
         self._unused = False
 
@@ -74,7 +78,7 @@ class Batches:
             raise
         finally:
             self._is_asking = False
-        guarded(guard, WHAT, self._take, element, time.perf_counter() - began)
+        guarded(guard, WHAT, self._take, element, began, time.perf_counter())
         return element
 
     @property
@@ -111,9 +115,9 @@ class Batches:
             self._look_at = max(self._number + 1, int(self._number * APART))
         self._number += 1
 
-    def _take(self, element: Any, seconds: float) -> None:
+    def _take(self, element: Any, began: float, now: float) -> None:
         fit = self._fit
-        self._waited(seconds)
+        self._waited(now - began)
         self.last = element
         self.ran_out = False
         if self.seen >= self._look_at:
@@ -122,14 +126,10 @@ class Batches:
         self.seen += 1
         self._number += 1
         self._got()
-        rows = self._rows or _rows(element)
-        if rows is not None:
-            fit.spent.examples = (fit.spent.examples or 0) + rows
-
-    def of(self, data: Any) -> None:
-        """Elements of `data` come from now on; its types may tell how many rows."""
-        spec = getattr(data, "element_spec", None)
-        self._rows = None if spec is None else _rows(spec)
+        if now >= self._rows_until:
+            self._rows, self._rows_until = _rows(element), now + ROWS_SECONDS
+        if self._rows is not None:
+            fit.spent.examples = (fit.spent.examples or 0) + self._rows
 
     def _missed(self, error: BaseException, seconds: float) -> None:
         self._waited(seconds)
@@ -161,7 +161,6 @@ class WatchedData:
                 "health.dataset(...) cannot be looped over inside a tf.function: "
                 "give the function the dataset itself, and call health.step() outside"
             )
-        guarded(self._batches.guard, WHAT, self._batches.of, self._data)
         return _Elements(iter(self._data), self._batches)
 
     def __len__(self) -> int:

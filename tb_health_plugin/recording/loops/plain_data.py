@@ -90,6 +90,9 @@ class PlainData:
 
     def _is_for_us(self) -> bool:
         if self._guard.is_off(WHAT) or self._batches.is_told or not self._wrapped:
+            if self._batches.seen:
+                # The program hands us its data: nothing else will count.
+                self.end()
             return False
         if threading.get_ident() != self._thread or inside_function():
             return False

@@ -11,7 +11,7 @@ from typing import Any
 from tb_health_plugin.recording.loops.budget import FIRST_STEPS
 
 # For so long after a step that was looked at from all sides, plain steps follow.
-SECONDS = 0.01
+SECONDS = 0.05
 # The first steps are none.
 FIRST = 64
 
