@@ -1,6 +1,6 @@
 """`make bench`: asks every question, prints a table for each, and the budgets.
 
-`python -m bench NAME...` asks only those, and keeps what others were answered that day.
+`python -m bench NAME...` asks only those, and keeps what else was measured that day.
 """
 
 import os
@@ -52,10 +52,10 @@ def main() -> int:
     print(made.heading(), flush=True)
     names = sys.argv[1:]
     if names:
-        made.keep_others(OUT, names)
+        made.keep_earlier(OUT)
     for question in _wanted(names, quick):
         for table in question.ask(rounds):
-            made.tables.append((question.__name__.removeprefix("bench."), table))
+            made.add(question.__name__.removeprefix("bench."), table)
             print(f"\n{table}", flush=True)
             # Written after each, so that an interrupted measurement is not lost.
             made.write(OUT)

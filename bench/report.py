@@ -5,7 +5,6 @@ import json
 import os
 import platform
 import time
-from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -100,8 +99,16 @@ class Report:
             for asked_by, table in self.tables
         ]
 
-    def keep_others(self, folder: Path, asked: Collection[str]) -> None:
-        """Takes over what else was measured here today, with as many rounds."""
+    def add(self, asked_by: str, table: Table) -> None:
+        """One more table; it takes the place of an earlier one with its heading."""
+        places = [n for n, (_, old) in enumerate(self.tables) if _is_same(old, table)]
+        if places:
+            self.tables[places[0]] = asked_by, table
+        else:
+            self.tables.append((asked_by, table))
+
+    def keep_earlier(self, folder: Path) -> None:
+        """Takes over what was measured here today, with as many rounds."""
         made = folder / "results.json"
         if not made.exists():
             return
@@ -114,14 +121,17 @@ class Report:
         ):
             return
         for result in before["results"]:
-            if result["asked_by"] not in asked:
-                self.tables.append((result["asked_by"], Kept(result)))
+            self.tables.append((result["asked_by"], Kept(result)))
 
     def write(self, folder: Path) -> None:
         folder.mkdir(exist_ok=True)
         (folder / "results.md").write_text(self.as_markdown())
         text = json.dumps(self.as_json(), indent=1, ensure_ascii=False)
         (folder / "results.json").write_text(text + "\n")
+
+
+def _is_same(one: Table, other: Table) -> bool:
+    return str(one).partition("\n")[0] == str(other).partition("\n")[0]
 
 
 def begin(rounds: int, quick: bool) -> Report:

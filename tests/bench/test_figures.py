@@ -100,17 +100,25 @@ def test_what_was_measured_earlier_that_day_is_kept(report: Report, tmp_path: Pa
     report.write(tmp_path)
     again = Report(MACHINE, report.date, report.rounds, False)
     busier = dataclasses.replace(MACHINE, load_before=2.0)
+    newer = Cost("own loop", {"bare": measured(2, 2), "watch": measured(2, 2)}, {})
 
-    again.keep_others(tmp_path, ["watcher_cost"])
+    again.keep_earlier(tmp_path)
+    again.add("hook_cost", newer)
 
-    assert [asked_by for asked_by, _ in again.tables] == ["hook_cost", "hook_cost"]
-    first = report.as_json()["results"][1]
-    assert again.as_json()["results"][0] == first
-    assert str(again.tables[0][1]) == str(report.tables[1][1])
+    before, now = report.as_json()["results"], again.as_json()["results"]
+    assert now[:2] == before[:2]
+    assert now[2] == {"asked_by": "hook_cost", **newer.as_json(), "text": str(newer)}
     for other, kept in (
         (Report(busier, report.date, report.rounds, False), 3),
         (Report(MACHINE, "2026-11-19", report.rounds, False), 0),
         (Report(MACHINE, report.date, 7, False), 0),
     ):
-        other.keep_others(tmp_path, [])
+        other.keep_earlier(tmp_path)
         assert len(other.tables) == kept
+
+
+def test_a_new_table_comes_after_the_others(report: Report):
+    report.add("watcher_cost", Result("Another", "measured once", {}, {}))
+
+    assert [asked_by for asked_by, _ in report.tables][-1] == "watcher_cost"
+    assert len(report.tables) == 4
