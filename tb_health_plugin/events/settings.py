@@ -90,6 +90,7 @@ TRAINING = {
     "validation.*": "The same for the validation data.",
     "threads.intra_op": "Threads inside one operation; 0: TensorFlow chooses.",
     "threads.inter_op": "Operations at the same time; 0: TensorFlow chooses.",
+    "functions.eager": "Whether every tf.function of the program runs without a graph.",
     "cpus": "CPUs that the process may use.",
     "gpus": "GPUs that TensorFlow sees.",
     "gpus.physical": "GPUs that it could use, those that the program hides included.",

@@ -31,6 +31,7 @@ from tb_health_plugin.diagnosis.stopping.patience import (
     impatient,
     kept_old_best,
     stale,
+    stopped_by_batches,
 )
 from tb_health_plugin.diagnosis.stopping.watched import Watched
 from tb_health_plugin.diagnosis.verdict import Confidence, Evidence, Fix, Verdict
@@ -40,6 +41,7 @@ LONGEST_HEADLINE = 100
 
 _SETTINGS = "Its settings and the metric that it watched do not belong together."
 _BECAUSE = {
+    "counts_batches": "From batch to batch a loss varies more than it falls.",
     "best_not_kept": "What it kept as the best value was not the best one.",
     "stale_state": "It stopped a training at once for what it had seen in another.",
 }
@@ -79,7 +81,11 @@ def _judge(case: Case, training: Training, stop: facts.StopRequested) -> Verdict
             or counts_batches(watched)
         )
     else:
-        found = stale(case, training, stop) or kept_old_best(training, stop)
+        found = (
+            stale(case, training, stop)
+            or kept_old_best(training, stop)
+            or stopped_by_batches(training, stop)
+        )
     return _verdict(case, training, stop, *found) if found else None
 
 

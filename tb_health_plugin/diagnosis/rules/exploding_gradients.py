@@ -7,7 +7,8 @@ networks without normalisation and initial weights that are too large do that.
 
 **How we know.** The norm of the gradients was far above that of the weights in the very
 first step, with data of normal size; or a recurrent model at a normal learning rate
-blew up.
+blew up; or gradients a million times the weights were seen later, where the loss was
+an ordinary number and nothing was learned.
 
 **What it is mistaken for.** A learning rate that is too high. There the first gradients
 are normal and grow from update to update. Targets or inputs in the thousands make
@@ -28,14 +29,18 @@ from tb_health_plugin.diagnosis.learning import main_training
 from tb_health_plugin.diagnosis.magnitudes import (
     began_huge,
     first_gradient,
+    is_huge_loss,
     is_recurrent,
     is_unscaled,
 )
 from tb_health_plugin.diagnosis.rule import Outcome, Rule
 from tb_health_plugin.diagnosis.verdict import Evidence, Fix, Moment, Verdict
+from tb_health_plugin.events import facts
 
 # Fewer steps than this are no run to judge.
 LEAST_STEPS = 30
+# So many times the weights, no loss of ordinary size makes gradients by itself.
+IMMENSE = 1e6
 
 
 def judge(case: Case) -> Outcome:
@@ -48,15 +53,37 @@ def judge(case: Case) -> Outcome:
         return None
     if not training.inspections:
         return inspections.gradients_not_measured(case)
-    if is_unscaled(training) or not began_huge(training):
+    later = None if began_huge(training) else _immense(training)
+    if is_unscaled(training) or not (later or began_huge(training)):
         return None
     # Huge gradients that are clipped or wear off do no harm.
     if loss_course.has_learned(training) is not False:
         return None
-    return _verdict(case, training, None)
+    return _verdict(case, training, None, later)
 
 
-def _verdict(case: Case, training: Training, bad: BadNumber | None) -> Verdict:
+def _immense(training: Training) -> facts.Inspected | None:
+    """The first look at gradients far beyond what the loss of that step can make."""
+    for look in training.inspections:
+        gradient, loss = look.gradient_norm, look.loss
+        if gradient is None or loss is None or not math.isfinite(gradient + loss):
+            continue
+        variables = inspections.variables(training, [look])
+        weights = math.hypot(
+            *inspections.known([w for one in variables for w in one.weights])
+        )
+        is_usual = not is_huge_loss(training, loss)
+        if is_usual and weights and gradient >= IMMENSE * max(weights, 1.0):
+            return look
+    return None
+
+
+def _verdict(
+    case: Case,
+    training: Training,
+    bad: BadNumber | None,
+    later: facts.Inspected | None = None,
+) -> Verdict:
     gradient = first_gradient(training)
     at = bad.at if bad else Moment(step=training.started.first_step or 0, epoch=1)
     largest = _largest(training, bad.step if bad else None)
@@ -66,6 +93,11 @@ def _verdict(case: Case, training: Training, bad: BadNumber | None) -> Verdict:
         if gradient is not None:
             headline += f": norm {short(gradient)}"
         because = "No update had been made yet when numbers were that large."
+    elif later is not None:
+        at = training.at(later)
+        norm, loss = short(later.gradient_norm or 0.0), short(later.loss or 0.0)
+        headline = f"Gradients were huge at step {later.step:,}: norm {norm}"
+        because = f"The loss was {loss} then: layers multiply the gradients."
     else:
         headline = "Gradients grew through the recurrent layers until they broke"
         because = (
@@ -77,7 +109,7 @@ def _verdict(case: Case, training: Training, bad: BadNumber | None) -> Verdict:
         headline += f"; loss {bad.word}{step}"
     return Verdict(
         id="exploding_gradients",
-        detail="first_step" if huge else "recurrent",
+        detail="first_step" if huge else "later" if later else "recurrent",
         severity="critical" if bad else "warning",
         confidence="likely",
         headline=headline,

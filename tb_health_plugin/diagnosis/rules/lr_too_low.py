@@ -61,6 +61,9 @@ USED_UP = 1e-4
 # So many looks after that, and parts of the loop whose losses are known.
 LEAST_LOOKS = 2
 LEAST_PARTS = 4
+# So many numbers show that a rate is 0 and not just beginning to grow.
+LEAST_RATES = 2
+USUAL_RATE = 1e-3
 # A rate that grew by this factor was warming up.
 WARM_UP = 3.0
 
@@ -74,6 +77,8 @@ def judge(case: Case) -> Verdict | None:
     if training is None or training.steps < LEAST_STEPS:
         return None
     learned = learning_of(training)
+    if _was_zero(training):
+        return _zero(case, training, learned)
     if len(training.epochs) < 2:
         gone = _gone_in_a_loop(training)
         if gone is None:
@@ -103,6 +108,63 @@ def judge(case: Case) -> Verdict | None:
     if learned.state not in ("no", "slow"):
         confidence = "possible"
     return _verdict(case, training, learned, rates, confidence, evidence, better)
+
+
+def _was_zero(training: Training) -> bool:
+    """Nothing was seen of the rate but 0, and no step moved anything."""
+    looks = [i for i in training.inspections if i.learning_rate is not None]
+    rates = [i.learning_rate for i in looks]
+    rates += [e.learning_rate for e in training.epochs if e.learning_rate is not None]
+    moved = [u for i in looks for u in i.update_norms if u > 0]
+    return len(rates) >= LEAST_RATES and not any(rates) and not moved
+
+
+def _zero(case: Case, training: Training, learned: Learning) -> Verdict:
+    given = training.number("optimizer.learning_rate") or 0.0
+    names = (training.setting("callbacks") or "").split(", ")
+    scheduler = next((name for name in names if "Schedul" in name), None)
+    looks = [i for i in training.inspections if i.learning_rate is not None]
+    evidence = []
+    if training.epochs:
+        text = f"It was 0 at the end of each of {len(training.epochs):,} epochs."
+        evidence.append(Evidence(text=text, at=training.at(training.epochs[-1])))
+    if any(look.update_norms for look in looks):
+        text = "No weight moved at any look, though gradients are there."
+        evidence.append(Evidence(text=text, lane="gradient_norm"))
+    if given and scheduler:
+        text = f"The optimizer was given {given:.2g}; {scheduler} changes it."
+        evidence.append(Evidence(text=text))
+    if learned.start is not None and learned.end is not None:
+        text = f"The loss went from {learned.start:.4g} to {learned.end:.4g} in all."
+        evidence.append(Evidence(text=text, lane="loss"))
+    planned = training.started.planned_epochs or len(training.epochs)
+    better = given or USUAL_RATE
+    fix = Fix(
+        title=f"Give the optimizer a rate above 0, such as {better:g}",
+        why="A rate of 0 leaves all weights as they are.",
+        code=learning_rate.line(training, better),
+    )
+    if scheduler:
+        fix = Fix(
+            title=f"Let {scheduler} return fractions",
+            why="A division of whole numbers (//) or int(...) makes 0 of each small "
+            "rate. Print what it returns for a few epochs.",
+            code=f"lambda epoch: {better:g} * ({planned} - epoch) / {planned}",
+        )
+    return Verdict(
+        id=RULE.id,
+        detail="zero",
+        severity="warning",
+        confidence="proven",
+        headline="The learning rate was 0 all the time: no step changed a weight",
+        chip="Rate too low",
+        because="A step is the gradient times the rate.",
+        cause_at=training.at(training.started, training.started.initial_epoch or 0),
+        stopped_at=case.stopped_at,
+        evidence=tuple(evidence),
+        fixes=(fix,),
+        explains=(*_EXPLAINS, "weights_not_updated"),
+    )
 
 
 def _stood_still(training: Training, learned: Learning) -> bool:

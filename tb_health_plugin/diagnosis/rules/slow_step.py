@@ -75,7 +75,8 @@ def judge(case: Case) -> Verdict | NotMeasured | None:
     for training in case.trainings:
         use = whole(training)
         everywhere = training.setting("run_eagerly") != "True"
-        if everywhere and case.said(_ALL_EAGER) is None:
+        is_set = training.setting("functions.eager") == "True"
+        if everywhere and not is_set and case.said(_ALL_EAGER) is None:
             continue
         if _is_costly(use):
             return _eager(case, training, use, everywhere)
@@ -106,7 +107,7 @@ def _eager(case: Case, training: Training, use: TimeUse, everywhere: bool) -> Ve
     )
     how = "The model was compiled with run_eagerly=True."
     if everywhere:
-        how = "TensorFlow said that tf.config.run_functions_eagerly is on."
+        how = "tf.config.run_functions_eagerly(True) was on when it began."
     at = training.at(training.started)
     each = duration(use.per_step(use.stepping))
     return Verdict(

@@ -81,7 +81,6 @@ _SCALING = (
     "Discretization",
     "Hashing",
     "CategoryEncoding",
-    "Embedding",
 )
 # How many layers from the beginning such a layer may come.
 _FIRST_LAYERS = 3
@@ -119,7 +118,11 @@ def judge(case: Case) -> Verdict | None:
             return _verdict(case, training, learned, target, words, "targets")
     if _scales_itself(training):
         return _deafening(case, training, learned, deaf) if deaf else None
+    looked_up = any(layer.kind == "Embedding" for layer in training.started.layers)
     for tensor in inputs_of(training):
+        if looked_up and tensor.whole_numbers is not False:
+            # Places in a table have no scale. What else goes in has one.
+            continue
         words = _wrong_input(tensor, case.tuned(LARGE_INPUT))
         if words:
             return _verdict(case, training, learned, tensor, words, "features")

@@ -1,5 +1,6 @@
 """A callback that waited too little, or counted what it should not."""
 
+import math
 import statistics
 
 from tb_health_plugin.diagnosis.case import Case, Training, finite
@@ -20,6 +21,10 @@ from tb_health_plugin.events import facts
 IMPATIENT = 1
 # A setback is small if it takes back at most this part of the last gain.
 SMALL_SETBACK = 0.5
+# A callback that stops in the first of so many epochs did not mean to.
+LEAST_PLANNED = 3
+# By this factor a loss varies from batch to batch; beyond, it arrived or ran away.
+USUAL_CHANGE = 2.0
 # A training that went on for so many epochs shows that a callback can wait.
 LEAST_FIRST_EPOCHS = 4
 
@@ -81,6 +86,57 @@ def counts_batches(watched: Watched) -> Found | None:
             code="def on_epoch_end(self, epoch, logs=None):",
         ),
     )
+
+
+def stopped_by_batches(training: Training, stop: facts.StopRequested) -> Found | None:
+    """A callback of one's own that compared batches, and stopped in the first epoch.
+
+    It still holds the loss of that moment: so the loss is what it looked at. One that
+    reached a goal, or saw the loss run away, stops as its author wanted.
+    """
+    planned = training.started.planned_epochs or 0
+    if (
+        stop.is_keras
+        or "batch" not in (stop.function or "")
+        or len(training.epochs) > 1
+    ):
+        return None
+    losses = finite(training.epochs[0].loss_profile) if training.epochs else []
+    now = finite(training.metric("loss"))
+    if planned < LEAST_PLANNED or len(losses) < LEAST_EPOCHS or not now:
+        return None
+    if not any(_is(now[-1], text) for text in stop.settings.values()):
+        return None
+    if not losses[0] / USUAL_CHANGE < losses[-1] < losses[0] * USUAL_CHANGE:
+        return None
+    steps = (training.epochs[0].last_step or 0) - (training.epochs[0].first_step or 0)
+    held = ", ".join(f"{name} = {_short(text)}" for name, text in stop.settings.items())
+    return (
+        "counts_batches",
+        "likely",
+        f"compared single batches for {steps:,} steps",
+        f"The loss of single batches went from {short(min(losses))} to "
+        f"{short(max(losses))}, up and down; at the stop it held {held}.",
+        Fix(
+            title="Compare at the end of an epoch",
+            why="From batch to batch a loss varies more than it falls.",
+            code="def on_epoch_end(self, epoch, logs=None):",
+        ),
+    )
+
+
+def _short(text: str) -> str:
+    try:
+        return short(float(text))
+    except ValueError:
+        return text
+
+
+def _is(value: float, text: str) -> bool:
+    try:
+        return math.isclose(value, float(text), rel_tol=1e-6)
+    except ValueError:
+        return False
 
 
 def stale(case: Case, training: Training, stop: facts.StopRequested) -> Found | None:

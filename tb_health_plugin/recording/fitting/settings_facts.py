@@ -115,5 +115,6 @@ def _tensorflow() -> dict[str, str | None]:
     return {
         "threads.intra_op": str(threading.get_intra_op_parallelism_threads()),
         "threads.inter_op": str(threading.get_inter_op_parallelism_threads()),
+        "functions.eager": str(tf.config.functions_run_eagerly()),
         **gpu_settings(tf),
     }

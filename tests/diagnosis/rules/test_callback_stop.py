@@ -400,6 +400,38 @@ class TestAnOwnCallbackThatNamesNoMetric:
             "loss went from 1 to 0.46; its best was still 1."
         )
 
+    NOISY = (9.0, 12.1, 8.2, 13.0, 12.4, 11.9)
+
+    def test_it_compared_batches_and_stopped_in_the_first_epoch(self):
+        verdict = self.in_the_first_epoch(self.NOISY, 11.9)
+
+        assert (verdict.detail, verdict.confidence) == ("counts_batches", "likely")
+        assert verdict.headline == (
+            "Patience compared single batches for 10 steps, and stopped after 1 of 50 "
+            "epochs"
+        )
+        assert "it held last = 11.9, worse = 5" in verdict.evidence[0].text
+
+    @pytest.mark.parametrize(
+        ("losses", "held"),
+        [
+            ((9.0, 6.0, 3.0, 1.0, 0.4, 0.1), 0.1),
+            ((9.0, 20.0, 80.0, 3e3, 4e5, 1e9), 1e9),
+            # It did not look at the loss: a limit of time or of steps.
+            (NOISY, 3.0),
+        ],
+    )
+    def test_a_goal_a_runaway_and_a_limit_in_the_first_epoch(self, losses, held):
+        assert self.in_the_first_epoch(losses, held) is None
+
+    def in_the_first_epoch(self, losses, held):
+        return self.stop(
+            losses[-1:],
+            profile=losses,
+            function="on_train_batch_end",
+            settings={"last": str(held), "worse": "5"},
+        )
+
     def test_under_a_name_of_its_own(self):
         verdict = self.stop(
             FALLING,

@@ -64,7 +64,30 @@ def test_huge_gradients_in_a_run_that_does_not_learn():
     assert verdict.severity == "warning"
 
 
+def test_gradients_that_no_loss_of_its_size_makes():
+    seen = net.looks((30, 100), loss=1.0, gradients=9e9)
+
+    verdict = found(
+        net.started(RECURRENT), net.batch(), *seen, *net.epochs([1.0, 1.1, 1.0] * 2)
+    )
+
+    assert verdict is not None
+    assert (verdict.detail, verdict.severity) == ("later", "warning")
+    assert verdict.headline.startswith("Gradients were huge at step 30: norm ")
+    assert verdict.cause_at.step == 30
+
+
 class TestStaysSilent:
+    def test_immense_gradients_of_a_run_that_learns(self):
+        seen = net.looks((30, 100), loss=1.0, gradients=9e9)
+
+        assert found(net.started(RECURRENT), *seen, *net.epochs(net.LEARNS)) is None
+
+    def test_immense_gradients_of_a_loss_that_is_immense(self):
+        seen = net.looks((30, 100), loss=1e9, gradients=9e9)
+
+        assert found(net.started(), *seen, *net.epochs([1e9] * 6)) is None
+
     def test_huge_gradients_that_are_clipped_and_learn(self):
         clipped = net.started(RECURRENT, **SGD, **{"optimizer.clipnorm": "1.0"})
 

@@ -64,6 +64,38 @@ def test_a_rate_that_was_used_up_before_anything_was_learned():
     assert "CosineDecay(0.001, decay_steps=400)" in (verdict.fixes[0].code or "")
 
 
+def test_a_rate_that_is_zero_from_the_beginning():
+    told = training(
+        **THREE,
+        metrics=STANDS,
+        settings={
+            "optimizer": "SGD",
+            "optimizer.learning_rate": "0.01",
+            "callbacks": "LearningRateScheduler, History",
+        },
+        looks=[look(0.0, 0.0)] * 2,
+    )
+
+    verdict = found(RULE, told)
+
+    assert verdict is not None
+    assert (verdict.detail, verdict.confidence) == ("zero", "proven")
+    texts = [one.text for one in verdict.evidence]
+    assert "The optimizer was given 0.01; LearningRateScheduler changes it." in texts
+    assert verdict.fixes[0].code == "lambda epoch: 0.01 * (8 - epoch) / 8"
+
+
+def test_a_rate_that_is_zero_at_its_first_step_only():
+    rising = training(
+        **THREE,
+        metrics=STANDS,
+        settings={"optimizer": "SGD", "optimizer.learning_rate": "0.0"},
+        looks=[look(0.0, 0.0), look(0.1, 0.01), look(0.2, 0.02)],
+    )
+
+    assert found(RULE, rising) is None
+
+
 def loop_of(rates: list[float], losses: list[float]) -> list[facts.Fact]:
     """One that tells no epochs: a look every 100 steps, and how its loss went."""
     return training(

@@ -71,6 +71,12 @@ class TestEager:
     def test_a_graph_is_fine(self):
         assert eager(settings={"run_eagerly": "False"}) is None
 
+    def test_a_loop_whose_functions_all_run_eagerly(self):
+        found = eager(settings={"functions.eager": "True"})
+
+        assert found.fixes[0].code == "tf.config.run_functions_eagerly(False)"
+        assert eager(settings={"functions.eager": "False"}) is None
+
     def test_set_for_the_whole_program(self):
         said = facts.ProgramSaid(
             wall_time=START,

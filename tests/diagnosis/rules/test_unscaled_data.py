@@ -129,6 +129,14 @@ def test_pixels_for_a_loss_of_probabilities():
     assert (verdict.detail, verdict.severity) == ("targets", "warning")
 
 
+def test_large_features_beside_those_that_are_looked_up():
+    table = {"hidden": [layer("names", "Embedding")], "metrics": CHANCE}
+    places = dataclasses.replace(PIXELS, whole_numbers=True)
+
+    assert found(RULE, training(**BINARY, inputs=places, **table)) is None
+    assert found(RULE, training(**BINARY, inputs=PIXELS, **table)) is not None
+
+
 class TestLeavesAlone:
     def test_pixels_from_which_it_learns(self):
         assert found(RULE, training(**BINARY, inputs=PIXELS, metrics=LEARNS)) is None
@@ -137,7 +145,7 @@ class TestLeavesAlone:
         assert found(RULE, training(**BINARY, metrics=CHANCE)) is None
 
     @pytest.mark.parametrize(
-        "kind", ["Rescaling", "Normalization", "BatchNormalization", "Embedding"]
+        "kind", ["Rescaling", "Normalization", "BatchNormalization"]
     )
     def test_a_model_that_scales_its_inputs(self, kind):
         told = training(
