@@ -76,9 +76,22 @@ def judge(case: Case) -> Verdict | NotMeasured | None:
         return _verdict(case, worst, warning)
     # With a new model for each training the warning says nothing.
     trainings = {training.started.training for training in case.trainings}
-    if warning is not None and len(trainings) == 1:
-        return _verdict(case, None, warning)
-    return None
+    if warning is None or len(trainings) != 1:
+        return None
+    if any(_is_explained(warning, training) for training in case.trainings):
+        return None
+    return _verdict(case, None, warning)
+
+
+def _is_explained(warning: reported.Report, training: Training) -> bool:
+    """TensorFlow warned of traces that were counted, and they soon came to an end.
+
+    It warns after five calls with five shapes, also if no other shape ever comes.
+    """
+    count, use = _COUNT.search(warning.text), whole(training)
+    if count is None or use.traces is None or use.steps <= 0:
+        return False
+    return use.traces >= int(count[1]) and use.traces / use.steps < LEAST_PER_STEP
 
 
 def _counted(training: Training, fewest: float) -> _Traced | None:

@@ -92,6 +92,11 @@ class TestHealthy:
     def test_a_few_among_many_steps(self):
         assert run([3, 2, 3, 2, 3, 2], steps=2_000) is None
 
+    def test_a_warning_about_the_shapes_that_there_are(self):
+        assert run([10, 0, 0, 0], WARNING, steps=400) is None
+        # Fewer were counted than it speaks of: it means another function.
+        assert run([3, 0, 0, 0], WARNING, steps=400) is not None
+
     def test_a_new_model_for_each_training(self):
         second = training_started(50, training=1)
 
