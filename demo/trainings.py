@@ -26,6 +26,7 @@ SHOWN = (
 # A script is named by the verdict it leads to; these have another, or one more.
 _OTHER_VERDICTS = {
     "preempted_and_resumed": ("healthy",),
+    "events_lost": ("disk_full",),
     # Where no control group can be made, the allocation is refused instead.
     "host_oom": ("host_oom", "alloc_failure"),
 }

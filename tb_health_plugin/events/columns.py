@@ -160,6 +160,12 @@ RESOURCES = (
     Column("save_disk_free_bytes", "Room left where the model was last saved."),
     Column("save_disk_total_bytes", "Size of that file system."),
     Column("save_disk_free_inodes", "Files that still can be made there."),
+    Column(
+        "files_disk_free_bytes",
+        "Room left on the fullest other file system with files open for writing.",
+    ),
+    Column("files_disk_total_bytes", "Size of that file system."),
+    Column("files_disk_free_inodes", "Files that still can be made there."),
     Column("disk_read_bytes", "Bytes read from all disks since the machine booted."),
     Column("disk_write_bytes", "Bytes written to all disks since the machine booted."),
     Column(

@@ -119,6 +119,7 @@ def test_what_a_machine_does_not_offer_is_said(tmp_path: Path):
         "memory of the container",
         "number of processes in the container",
         "disk throughput of the machine",
+        "free disk space of open files",
         "load of the machine",
         "CPU of the machine",
         "network throughput",

@@ -177,6 +177,7 @@ def _room(raised: Raised) -> tuple[Evidence, ...]:
     for column, what in (
         ("logdir_disk_free_bytes", "the log"),
         ("save_disk_free_bytes", "the checkpoints"),
+        ("files_disk_free_bytes", "files that the training writes"),
         ("temp_disk_free_bytes", "temporary files"),
     ):
         free = _last(raised, column)

@@ -49,11 +49,14 @@ _FULL = (
     r"\[Errno 28\]|\[Errno 122\]|No space left on device|Disk quota exceeded"
     r"|errno = 28\b|errno = 122\b|\d+ requested and \d+ written"
 )
+_OPEN = "files that the training writes"
 _SYSTEMS = (
     ("logdir_disk_free_bytes", "log", "the log directory", FULL_BYTES, HAD_BYTES),
     ("logdir_disk_free_inodes", "log", "the log directory", FEW_INODES, 1_000.0),
     ("save_disk_free_bytes", "save", "the checkpoints", FULL_BYTES, HAD_BYTES),
     ("save_disk_free_inodes", "save", "the checkpoints", FEW_INODES, 1_000.0),
+    ("files_disk_free_bytes", "files", _OPEN, FULL_BYTES, HAD_BYTES),
+    ("files_disk_free_inodes", "files", _OPEN, FEW_INODES, 1_000.0),
     ("temp_disk_free_bytes", "temp", "temporary files", FULL_BYTES, HAD_BYTES),
     ("temp_disk_free_inodes", "temp", "temporary files", FEW_INODES, 1_000.0),
 )
@@ -125,6 +128,8 @@ def _measured(case: Case) -> Verdict | None:
             text = f"{before:,.0f} files could be made there before, then none."
         else:
             text = f"{size(before)} were free there before, {size(free[first])} then."
+            if detail == "files":
+                text += _which(case)
         return _verdict(
             case,
             detail,
@@ -136,6 +141,12 @@ def _measured(case: Case) -> Verdict | None:
             at,
         )
     return None
+
+
+def _which(case: Case) -> str:
+    """What tells that disk from others: nothing names it."""
+    _, total = case.series("files_disk_total_bytes")
+    return f" That disk holds {size(float(total[-1]))} in all." if len(total) else ""
 
 
 def _broken_off(case: Case) -> Verdict | None:

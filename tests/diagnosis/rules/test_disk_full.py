@@ -52,6 +52,20 @@ class TestFull:
 
         assert isinstance(found, Verdict)
 
+    def test_a_disk_of_files_that_it_keeps_open(self):
+        free = np.maximum(0.0, np.linspace(16, -10, COUNT)) * MIB
+
+        found = run(
+            files_disk_free_bytes=free, files_disk_total_bytes=[16.0 * MIB] * COUNT
+        )
+
+        assert isinstance(found, Verdict)
+        assert found.detail == "files"
+        assert found.headline == (
+            "The disk of files that the training writes filled up at step 170"
+        )
+        assert found.evidence[0].text.endswith("That disk holds 16 MiB in all.")
+
     def test_our_own_files_met_it(self):
         stopped = facts.RecordingStopped(
             wall_time=START + 9,
