@@ -52,12 +52,8 @@ class WrittenFiles:
         number, self._readings = self._readings, self._readings + 1
         if number >= _FIRST_READINGS and number % _ASK_EVERY:
             return {}
-        known = {_device(path) for path in self._asked_elsewhere}
         fullest: os.statvfs_result | None = None
         for device, path in self._written():
-            if device in known:
-                continue
-            known.add(device)
             found = _ask(path)
             if found is None or not found.f_blocks:
                 continue
@@ -76,30 +72,33 @@ class WrittenFiles:
             numbers["files_disk_free_inodes"] = float(fullest.f_favail)
         return numbers
 
-    def _written(self) -> Iterator[tuple[int, Path]]:
-        """Device and place of each regular file that is open for writing."""
+    def _written(self) -> Iterator[tuple[int, str]]:
+        """A file that is open for writing, for each of these file systems."""
+        known = {_device(path) for path in self._asked_elsewhere}
         try:
-            names = os.listdir(self._process / "fd")[:_MOST_FILES]
+            names = os.listdir(f"{self._process}/fd")[:_MOST_FILES]
         except OSError:
             return
         for name in names:
-            path = self._process / "fd" / name
+            path = f"{self._process}/fd/{name}"
             try:
-                if not _is_for_writing(self._process / "fdinfo" / name):
-                    continue
                 told = os.stat(path)
+                if told.st_dev in known or not stat.S_ISREG(told.st_mode):
+                    continue
+                if _is_for_writing(f"{self._process}/fdinfo/{name}"):
+                    known.add(told.st_dev)
+                    yield told.st_dev, path
             except (OSError, ValueError):
                 # Closed meanwhile.
                 continue
-            if stat.S_ISREG(told.st_mode):
-                yield told.st_dev, path
 
 
-def _is_for_writing(info: Path) -> bool:
-    for line in info.read_text().splitlines():
-        name, _, value = line.partition(":")
-        if name == "flags":
-            return int(value, 8) & os.O_ACCMODE != os.O_RDONLY
+def _is_for_writing(info: str) -> bool:
+    with Path(info).open() as lines:
+        for line in lines:
+            name, _, value = line.partition(":")
+            if name == "flags":
+                return int(value, 8) & os.O_ACCMODE != os.O_RDONLY
     return False
 
 
@@ -110,7 +109,7 @@ def _device(path: Path) -> int | None:
         return None
 
 
-def _ask(path: Path) -> os.statvfs_result | None:
+def _ask(path: str) -> os.statvfs_result | None:
     try:
         return os.statvfs(path)
     except OSError:
