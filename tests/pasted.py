@@ -39,6 +39,7 @@ COMMANDS = frozenset(
         "setsid",
         "ssh",
         "sudo",
+        "tb-health",
         "timeout",
         "ulimit",
     }

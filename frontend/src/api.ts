@@ -119,13 +119,15 @@ export function workersSource(
   return source(`./workers?${query}`, decodeWorkerCells);
 }
 
-/** Without `b` the server picks a healthy run. */
+/** Without `b` the server picks a healthy run; `letter` is what sentences call it. */
 export function comparisonSource(
   a: string,
   b: string,
   align: string,
+  letter = "b",
 ): Source<Comparison> {
   const query = new URLSearchParams({ a, ...(b !== "" && { b }), align });
+  if (letter !== "b") query.set("letter", letter);
   return source(`./compare?${query}`, decodeComparison);
 }
 

@@ -199,14 +199,16 @@ def _py_spy(root: Path) -> Check:
 
 def _writable(logdir: Path) -> Check:
     what = f"log directory {logdir}"
+    # A look changes nothing: what is not there yet is only looked for.
+    above = next(one for one in (logdir, *logdir.absolute().parents) if one.exists())
     try:
-        logdir.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=logdir):
+        with tempfile.TemporaryFile(dir=above):
             pass
     except OSError as error:
         return Check(what, "broken", error.strerror or str(error), "choose another one")
-    free = shutil.disk_usage(logdir).free
-    return Check(what, "ok", f"can be written, {free / (1 << 30):.1f} GiB free")
+    free = shutil.disk_usage(above).free
+    can = "can be written" if above == logdir else "is not there yet, and can be made"
+    return Check(what, "ok", f"{can}, {free / (1 << 30):.1f} GiB free")
 
 
 def _read(path: Path) -> str | None:

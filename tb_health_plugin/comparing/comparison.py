@@ -114,6 +114,7 @@ class Comparison:
         b: Clock of B.
         compared: All signals of either run, first to last, those alike at the end.
         main: The one to tell about; None if nothing differs.
+        other: What B is called: beside several others it is C, or D.
     """
 
     asked: Align
@@ -122,6 +123,7 @@ class Comparison:
     b: Clock
     compared: tuple[Compared, ...]
     main: Compared | None
+    other: str = "B"
 
 
 def compare(

@@ -15,6 +15,8 @@ from tb_health_plugin.comparing.quantities import number, quantity, stretch, tim
 
 # A place less exact than this share of the run is told as "about".
 _EXACT_SHARE = 0.01
+# Before this share of the run there is hardly a sample that shows runs to be alike.
+_EARLY_SHARE = 0.02
 # Runs that differ more in their steps are hardly comparable by step.
 _MANY_TIMES_THE_STEPS = 20
 # A rate below this many bytes is told per thousand.
@@ -64,40 +66,46 @@ def _nothing(comparison: Comparison, settings_differ: bool, to_explain: bool) ->
     if not to_explain:
         return "The runs are alike: no signal differs."
     see = " See the settings." if settings_differ else ""
-    return f"No signal differs enough to explain it.{see}"
+    missing = [one for one in comparison.compared if one.kind == "missing"]
+    if not missing:
+        return f"No signal differs enough to explain it.{see}"
+    count, of = len(missing), len(comparison.compared)
+    why = f"{count:,} of {of:,} have too few samples in one of the runs."
+    return f"No signal that could be compared differs: {why}{see}"
 
 
 def _headline(main: Compared, comparison: Comparison) -> str:
-    how = _sentence(main)
+    how = _sentence(main, comparison)
     if main.from_start:
         return f"The runs differ {_from_start(comparison.align)}: {how}."
     assert main.begins is not None
     where = place_words(main.begins, comparison)
-    if any(one.from_start for one in differing(comparison.compared)):
-        # They were not alike before, so that must not be said.
+    is_other = any(one.from_start for one in differing(comparison.compared))
+    is_early = main.begins.x < _EARLY_SHARE * _extent(comparison)
+    if is_other or (is_early and comparison.align != "end"):
+        # They were not alike before, or not for long: that must not be said.
         return f"From {where} {how}."
     return f"The runs are alike until {where}. Then {how}."
 
 
-def _sentence(one: Compared) -> str:
+def _sentence(one: Compared, comparison: Comparison) -> str:
     """What happens, from the name of the signal on."""
-    noun, unit = one.signal.noun, one.signal.unit
+    noun, unit, b = one.signal.noun, one.signal.unit, comparison.other
     if one.kind == "not_finite":
-        run, other = ("A", "B") if one.of == "a" else ("B", "A")
+        run, other = ("A", b) if one.of == "a" else (b, "A")
         return f"{noun} becomes {_bad_word(one)} in {run} and not in {other}"
     if one.turns_bad is not None:
         verb = "falls" if one.kind == "falls" else _verb(one)
         return f"{noun} {verb} in A and becomes {_bad_word(one)}"
     if one.kind in ("grows", "falls"):
         verb = _verb(one) if one.kind == "grows" else "falls"
-        return f"{noun} {verb} in A and not in B"
+        return f"{noun} {verb} in A and not in {b}"
     assert one.a is not None
     assert one.b is not None
     ratio = _ratio(one)
     if ratio is None:
-        return (
-            f"{noun} is {quantity(unit, one.a)} in A and {quantity(unit, one.b)} in B"
-        )
+        of_a, of_b = quantity(unit, one.a), quantity(unit, one.b)
+        return f"{noun} is {of_a} in A and {of_b} in {b}"
     return f"{noun} is {times(ratio)} {'higher' if one.higher else 'lower'} in A"
 
 
@@ -127,11 +135,11 @@ def _summary(main: Compared, others: list[Compared], comparison: Comparison) -> 
     earlier = [one for one in others if one.from_start and not main.from_start]
     if earlier:
         start = _from_start(comparison.align).capitalize()
-        sentences.append(f"{start}, {_sentence(earlier[0])}.")
+        sentences.append(f"{start}, {_sentence(earlier[0], comparison)}.")
     elif others and not main.from_start and all(_later(one, main) for one in others):
         sentences.append("Everything else that differs starts later.")
     elif not others:
-        sentences.append("Nothing else differs.")
+        sentences.append("No other signal differs.")
     if main.ends is not None:
         until = place_words(main.ends, comparison)
         sentences.append(f"It is over at {until}.")
@@ -144,8 +152,8 @@ def _in_numbers(main: Compared, comparison: Comparison) -> list[str]:
         return []
     a, b = cells(main, comparison)
     if main.signal.unit != "bytes" or main.kind not in ("grows", "falls"):
-        return [f"{main.signal.title}: {a} in A, {b} in B."]
-    return [_course("A", a), _course("B", b)]
+        return [f"{main.signal.title}: {a} in A, {b} in {comparison.other}."]
+    return [_course("A", a), _course(comparison.other, b)]
 
 
 def _course(run: str, cell: str) -> str:
@@ -168,7 +176,8 @@ def _note(comparison: Comparison) -> str | None:
     ratio = step_ratio(comparison.a, comparison.b)
     if ratio <= _MANY_TIMES_THE_STEPS:
         return None
-    more = "A" if comparison.a.last_step > comparison.b.last_step else "B"
+    is_a = comparison.a.last_step > comparison.b.last_step
+    more = "A" if is_a else comparison.other
     return (
         f"{more} has {times(ratio)} as many steps as the other run: only the part that "
         "both have is compared."
@@ -212,10 +221,10 @@ def what(one: Compared, comparison: Comparison) -> str:
     if one.kind == "missing":
         if one.of is None:
             return "too few samples to compare"
-        return f"only recorded in {one.of.upper()}"
+        return f"only recorded in {_letter(one.of, comparison)}"
     if one.kind == "not_finite":
         assert one.of is not None
-        return f"becomes {_bad_word(one)} in {one.of.upper()}"
+        return f"becomes {_bad_word(one)} in {_letter(one.of, comparison)}"
     if one.kind == "grows":
         words = _onset(one, "grow" if one.signal.unit == "bytes" else "ris")
     elif one.kind == "falls":
@@ -230,6 +239,10 @@ def what(one: Compared, comparison: Comparison) -> str:
     if one.ends is None:
         return words
     return f"{words} until {place_words(one.ends, comparison)}"
+
+
+def _letter(of: str, comparison: Comparison) -> str:
+    return "A" if of == "a" else comparison.other
 
 
 def _onset(one: Compared, stem: str) -> str:

@@ -13,6 +13,7 @@ from tb_health_plugin.diagnosis.choices import choices
 from tb_health_plugin.diagnosis.pace import Team
 from tb_health_plugin.diagnosis.rule import Rule
 from tb_health_plugin.diagnosis.rules import all_rules
+from tb_health_plugin.diagnosis.silenced import lost_loss
 from tb_health_plugin.diagnosis.verdict import NotMeasured, Story, Verdict
 from tb_health_plugin.reading.digest import bounded
 from tb_health_plugin.reading.liveness import Life
@@ -111,6 +112,9 @@ def _asked(
             missing.append(outcome)
         elif outcome is not None:
             found.append(outcome)
+    lost = lost_loss(case, chosen.silenced, found)
+    if lost is not None:
+        found.append(lost)
     return Asked(told, tuple(found), tuple(dict.fromkeys(missing)))
 
 

@@ -11,6 +11,8 @@ _NOTEBOOKS = ("ipykernel_launcher.py", "colab_kernel_launcher.py", "ipython")
 # Code that is in no file: of a notebook, or made while the program ran.
 _NO_FILE = ("<", "/tmp/ipykernel_", "/tmp/ipython-input")
 _UNKNOWN = "train.py"
+# They are not recorded: somebody's secret may be among them.
+_ARGUMENTS = "  # and its arguments"
 
 
 def is_notebook(attempt: Attempt) -> bool:
@@ -46,14 +48,14 @@ def debugged(attempt: Attempt) -> str:
     """Stops at the exception, where values can be looked at."""
     if is_notebook(attempt):
         return "%debug"
-    return f"python -m pdb -c continue {script(attempt)}"
+    return f"python -m pdb -c continue {script(attempt)}{_ARGUMENTS}"
 
 
 def profiled(attempt: Attempt) -> str:
     """Names the functions that take most of the time."""
     if is_notebook(attempt):
         return "%prun -l 20 model.fit(...)"
-    return f"python -m cProfile -s tottime {script(attempt)} | head -n 40"
+    return f"python -m cProfile -s tottime {script(attempt)} | head -n 40{_ARGUMENTS}"
 
 
 def searched(*words: str) -> str:

@@ -1,5 +1,6 @@
 """`GET /compare`: two runs side by side, in the JSON of `http_api.md`."""
 
+import dataclasses
 from collections.abc import Iterator
 
 from tb_health_plugin.comparing import words
@@ -27,10 +28,20 @@ _NO_TWIN_BECAUSE = (
 )
 
 
+LETTERS = "bcdefgh"
+
+
 def compare_runs(
-    view: View, a: str, b: str | None, align: str
+    view: View, a: str, b: str | None, align: str, letter: str = "b"
 ) -> payloads.ComparisonPayload:
     """`GET /compare`.
+
+    Args:
+        view: What is shown.
+        a: The run under question.
+        b: The other; None: a healthy twin.
+        align: One of `ALIGNS`.
+        letter: What sentences call the other.
 
     Raises:
         NotFound: There is no such run.
@@ -40,6 +51,8 @@ def compare_runs(
     if known is None:
         expected = ", ".join(f'"{one}"' for one in ALIGNS)
         raise RequestError(f'align="{align[:100]}" is not known: expected {expected}.')
+    if letter not in LETTERS or len(letter) != 1:
+        raise RequestError(f'letter="{letter[:100]}" is none of {", ".join(LETTERS)}.')
     of_a = find_run(view, a)
     twin = None if b else pick_twin(of_a.run.history, _healthy(view))
     other = b or (twin.history.run if twin else None)
@@ -50,7 +63,7 @@ def compare_runs(
         if told.run.history.latest is None:
             why = f'No health data was recorded for "{told.run.name}".'
             return _alone(of_a, known, "There is nothing to compare.", why, of_b)
-    return _compared(of_a, of_b, known, twin)
+    return _compared(of_a, of_b, known, twin, letter.upper())
 
 
 def _healthy(view: View) -> Iterator[RunHistory]:
@@ -90,12 +103,13 @@ def _alone(
 
 
 def _compared(
-    a: ToldRun, b: ToldRun, align: Align, twin: Twin | None
+    a: ToldRun, b: ToldRun, align: Align, twin: Twin | None, letter: str
 ) -> payloads.ComparisonPayload:
     of_a, of_b = a.run.history, b.run.history
     assert of_a.latest is not None
     assert of_b.latest is not None
     found = compare(of_a, of_b, align, _explaining_lanes(a))
+    found = dataclasses.replace(found, other=letter)
     set_a, set_b = settings_of(of_a.latest), settings_of(of_b.latest)
     differ = differences(set_a, set_b)
     told = words.tell(

@@ -137,9 +137,9 @@ def _answers(
         for lane in story["lanes"]:
             id = lane["id"]
             yield _key("lane", run=name, lane=id), _lane(view, name, id)
-    for other in runs[1:]:
+    for letter, other in zip(comparison.LETTERS, runs[1:], strict=False):
         for align in ALIGNS:
-            compared = comparison.compare_runs(view, runs[0], other, align)
+            compared = comparison.compare_runs(view, runs[0], other, align, letter)
             if SETTINGS in leave_out:
                 compared["settings"] = compared["same_settings"] = []
                 compared["try_first"] = None

@@ -112,13 +112,14 @@ class Routes:
         self._refresher.asked()
         a, b = _required(request, "a"), request.args.get("b") or None
         align = request.args.get("align", "step")
+        letter = request.args.get("letter", "b")
         # Which run is picked depends on all of them.
         versions = f"{self._version_of(a)}-{self._version_of(b) if b else 'picked'}"
-        etag = f"{versions}-{'' if b else self._view.version}-{a}-{b}-{align}"
+        etag = f"{versions}-{'' if b else self._view.version}-{a}-{b}-{align}-{letter}"
         return _answer(
             request,
             etag,
-            lambda: comparison.compare_runs(self._view, a, b, align),
+            lambda: comparison.compare_runs(self._view, a, b, align, letter),
         )
 
     def _workers(self, request: Request) -> Response:

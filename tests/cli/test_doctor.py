@@ -66,6 +66,16 @@ def test_a_log_directory_is_tried(tmp_path: Path, capsys):
     assert "choose another one" in capsys.readouterr().out
 
 
+def test_a_log_directory_that_is_not_there_is_not_made(tmp_path: Path):
+    missing = tmp_path / "a/b"
+
+    (check,) = [c for c in by_name(missing).values() if "log directory" in c.what]
+
+    assert check.state == "ok"
+    assert "is not there yet, and can be made" in check.found
+    assert not (tmp_path / "a").exists()
+
+
 def test_a_tab_that_cannot_be_loaded_is_broken(monkeypatch):
     monkeypatch.setattr(doctor, "PLUGIN_NAME", "no such plugin")
 

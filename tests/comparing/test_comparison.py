@@ -58,7 +58,7 @@ class TestALeak:
             "Then host memory grows in A and not in B."
         )
         assert said.summary == (
-            "A gains 24 MiB per step. B stays at 5.0 GiB. Nothing else differs."
+            "A gains 24 MiB per step. B stays at 5.0 GiB. No other signal differs."
         )
 
     def test_is_told_by_time(self):
@@ -196,7 +196,7 @@ class TestWhatIsSaid:
             "The runs differ from the first step: host memory is 3.0x higher in A."
         )
         assert said.summary == (
-            "Host memory: 15.0 GiB in A, 5.0 GiB in B. Nothing else differs."
+            "Host memory: 15.0 GiB in A, 5.0 GiB in B. No other signal differs."
         )
 
     def test_shares_are_told_as_shares(self):

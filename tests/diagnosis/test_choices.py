@@ -101,6 +101,16 @@ class TestRecordedRuns:
 
         assert "overfitting" not in [one.id for one in story.findings]
 
+    def test_a_loss_that_is_nan_never_looks_well(self):
+        reader = {"nan_op": "off"}
+
+        story = judge(runs.attempt("nan_op"), runs.GONE, reader=reader)
+
+        assert story.verdict is not None
+        assert (story.verdict.id, story.severity) == ("unknown", "critical")
+        assert "rules that may say why are silenced" in story.headline
+        assert story.verdict.evidence[0].text == "Silenced: nan_op."
+
     def test_how_a_run_ended_is_told_all_the_same(self):
         reader = {"host_oom": "off", "memory_leak": "off"}
 

@@ -17,7 +17,6 @@ _GPU = "needs a GPU; tests/runs/gpu_trainings.py plays it on a stand-in"
 # Rules of which no recorded real run is kept, and why.
 WITHOUT_A_RUN = {
     "data_exhausted": "its runs are told by how they ended, through the same function",
-    "disk_full": "its run is told by the exception that ended it",
     "handle_limit": "its run is told by the exception that ended it",
     "straggler": "its runs have several workers: tests/workers/recorded/slow_data",
 }

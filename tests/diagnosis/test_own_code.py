@@ -46,4 +46,6 @@ def test_code_that_is_in_no_file_cannot_be_shown(file: str):
 
 def test_a_notebook_has_a_debugger_of_its_own():
     assert own_code.debugged(of("ipykernel_launcher.py")) == "%debug"
-    assert own_code.debugged(of("tune.py")) == "python -m pdb -c continue tune.py"
+    assert own_code.debugged(of("tune.py")) == (
+        "python -m pdb -c continue tune.py  # and its arguments"
+    )

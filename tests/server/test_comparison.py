@@ -9,6 +9,7 @@ from tb_health_plugin.events import facts
 from tb_health_plugin.reading.library import Library
 from tb_health_plugin.reading.log_directory import Root
 from tb_health_plugin.server.comparison import compare_runs
+from tb_health_plugin.server.errors import RequestError
 from tb_health_plugin.server.view import View
 
 GIB = float(1 << 30)
@@ -69,6 +70,14 @@ def test_a_healthy_run_with_the_nearest_settings_is_picked(view: View):
     assert found["first"] == "host_memory"
     assert "host memory grows in A and not in B" in found["headline"]
     assert [one["name"] for one in found["settings"]] == ["batch_size"]
+
+
+def test_sentences_call_the_other_by_its_letter(view: View):
+    found = compare_runs(view, "bad", "near", "step", "c")
+
+    assert "host memory grows in A and not in C" in found["headline"]
+    with pytest.raises(RequestError, match="none of b, c"):
+        compare_runs(view, "bad", "near", "step", "x")
 
 
 def test_a_run_that_was_asked_for_was_not_picked(view: View):

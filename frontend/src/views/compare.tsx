@@ -35,7 +35,10 @@ export function CompareView() {
   const others = [b, ...more];
   const key = JSON.stringify([a, ...others, align]);
   const feeds = useMemo(
-    () => others.map((other) => createFeed(comparisonSource(a, other, align))),
+    () =>
+      others.map((other, at) =>
+        createFeed(comparisonSource(a, other, align, letterOf(at + 1))),
+      ),
     [key],
   );
   useAllFresh(feeds, every);

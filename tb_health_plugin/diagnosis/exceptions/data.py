@@ -28,8 +28,10 @@ _CORRUPT = (
 _RECORDS = r"(?:truncated|corrupted|reading) record|Checksum does not match"
 _IMAGES = r"Invalid (?:PNG|JPEG)|Unknown image file format"
 _LONGEST_HEADLINE = 100
+_BELOW = " That is below the directory in which the program was started."
 _LONGEST_SAID = 160
-_FILE = r"(/[^\s;:'\"]+\.\w+)"
+# In quotes, or with a slash: as it was opened, which may be below another directory.
+_FILE = r"['\"]([^'\"\n]+\.\w+)['\"]|(?<![^\s(=:;])([\w.~+-]*/[^\s;:'\"]+\.\w+)"
 
 
 def ended(raised: Raised) -> Ending | None:
@@ -76,13 +78,14 @@ def failed(raised: Raised) -> Ending | None:
     detail, words = _kind(raised)
     line = raised.line_words if inner or not raised.from_tensorflow else ""
     at_line = f" at {line}" if line else ""
-    headline = _headline(words.format(where=raised.where), said)
+    path = _path(said)
+    where = words.format(where=raised.where)
+    headline = _headline(where, path if detail == "missing" and path else said)
     if detail == "raised" and (inner or not raised.from_tensorflow):
         headline = f"The data pipeline raised {name}{at_line}, {raised.where}"
     place = raised.place
-    path = re.search(_FILE, said)
     if path and detail != "raised":
-        place["path"] = path[1]
+        place["path"] = path
     return failure(
         raised,
         id="input_error",
@@ -90,9 +93,15 @@ def failed(raised: Raised) -> Ending | None:
         headline=headline,
         because="The exception came out of the data pipeline.",
         place=place,
-        fixes=_fixes(raised, detail, said, path[1] if path else None),
+        fixes=_fixes(raised, detail, said, path),
         chip="Input error",
     )
+
+
+def _path(said: str) -> str | None:
+    """The file that is spoken of."""
+    found = re.search(_FILE, said)
+    return (found[1] or found[2]) if found else None
 
 
 def _kind(raised: Raised) -> tuple[str, str]:
@@ -111,13 +120,16 @@ def _headline(words: str, said: str) -> str:
 
 def _fixes(raised: Raised, detail: str, said: str, path: str | None) -> tuple[Fix, ...]:
     which = path or "the file"
-    if detail == "corrupt":
+    # Code of the program's own raised: it, not TensorFlow, read the record.
+    is_own = raised.inner is not None and bool(raised.line_words)
+    if detail == "corrupt" and (path or not is_own):
         return _again_or_without(raised, said, path)
     if detail == "missing":
+        below = "" if path is None or path.startswith("/") else _BELOW
         return (
             Fix(
                 title=f"See whether {which} is there",
-                why=_said(said),
+                why=f"{_said(said)}{below}",
                 code=f"namei -l {shlex.quote(path)}" if path else None,
             ),
         )
@@ -140,7 +152,8 @@ def _again_or_without(raised: Raised, said: str, path: str | None) -> tuple[Fix,
         why=_said(said) + (last if code and not path else ""),
         code=code,
     )
-    if raised.setting("data.kind") not in (None, "tf.data"):
+    # A generator is over once it has raised: what came after would be lost, too.
+    if raised.inner or raised.setting("data.kind") not in (None, "tf.data"):
         return (again,)
     without = Fix(
         title="Skip what cannot be read, if losing it is all right",

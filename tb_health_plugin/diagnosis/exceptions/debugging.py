@@ -4,6 +4,7 @@ from tb_health_plugin.diagnosis import own_code
 from tb_health_plugin.diagnosis.exceptions.raised import Raised
 from tb_health_plugin.diagnosis.quantities import duration
 from tb_health_plugin.diagnosis.verdict import Fix
+from tb_health_plugin.events import facts
 
 
 def code_there(raised: Raised) -> str:
@@ -16,7 +17,9 @@ def code_there(raised: Raised) -> str:
 def values_there(raised: Raised) -> tuple[Fix, ...]:
     """To see the values that led to it; nothing if a debugger would not get there."""
     code = own_code.debugged(raised.attempt)
-    if raised.inner is not None or code == code_there(raised):
+    end = raised.attempt.last(facts.RunEnded)
+    was_caught = end is not None and end.reason == "finished"
+    if raised.inner is not None or was_caught or code == code_there(raised):
         return ()
     return (
         Fix(

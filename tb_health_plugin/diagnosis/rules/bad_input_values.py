@@ -16,6 +16,7 @@ there is nothing to do: then the loss stays a number and this is only a note.
 """
 
 import math
+import re
 
 from tb_health_plugin.diagnosis.bad_numbers import (
     BadNumber,
@@ -275,27 +276,43 @@ def _variable(role: str) -> str:
 
 
 def _fixes(training: Training, field: facts.Field | None, role: str) -> tuple[Fix, ...]:
-    name = _variable(role)
+    named = _named(field, role)
+    name = _variable(role) + (f'["{named}"]' if named else "")
     kind = training.setting("data.kind")
     dims = len(field.shape) if field else 2
     if kind == "tf.data":
-        keep = "y" if role == "target" else "x"
         code = (
             "dataset = dataset.unbatch().filter(\n"
-            f"    lambda x, y: tf.reduce_all(tf.math.is_finite({keep})))"
+            f"    lambda x, y: tf.reduce_all(tf.math.is_finite({name})))"
             f".batch({_rows(training, field)})"
         )
     else:
         axes = f"{name}.reshape(len({name}), -1)" if dims != 1 else f"{name}[:, None]"
-        code = f"good = np.isfinite({axes}).all(axis=1)\nx, y = x[good], y[good]"
+        code = f"good = np.isfinite({axes}).all(axis=1)\n"
+        if named:
+            part, other = ("y", "x") if role == "target" else ("x", "y")
+            code += (
+                f"{part} = {{name: one[good] for name, one in {part}.items()}}\n"
+                f"{other} = {other}[good]"
+            )
+        else:
+            code += "x, y = x[good], y[good]"
     return (
         Fix(
-            title="Drop the rows with missing values, or fill them in",
+            title="Drop the rows with such values, or fill them in",
             why="One bad number makes the loss NaN, then gradients, then all weights. "
             "Rows that are dropped teach nothing: look how many they are.",
             code=code,
         ),
     )
+
+
+def _named(field: facts.Field | None, role: str) -> str | None:
+    """The key of a tensor in a dict; None if it is none, or lies deeper."""
+    name = field.name if field else ""
+    if role not in ("input", "target") or name == _variable(role):
+        return None
+    return name if name and not re.search(r"[.\[]", name) else None
 
 
 RULE = Rule(id="bad_input_values", judge=judge)

@@ -87,7 +87,7 @@ def test_anything_else_is_an_error_in_the_code():
     first, second = told.verdict.fixes
     assert first.title == "Begin at b.py:7"
     assert first.code == "cat -n /a/b.py | sed -n 2,12p"
-    assert second.code == "python -m pdb -c continue train.py"
+    assert second.code == "python -m pdb -c continue train.py  # and its arguments"
     assert second.why == "It runs again up to there: 8.0 s last time."
 
 

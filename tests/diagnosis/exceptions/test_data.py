@@ -73,19 +73,48 @@ def test_the_record_can_be_found_without_a_training(kind: str, first: str):
 @pytest.mark.parametrize(
     ("said", "code"),
     [
-        (
-            "cannot identify image file '/data/a&b.png'",
-            "ls -l '/data/a&b.png' && sha256sum '/data/a&b.png'",
-        ),
         ("truncated record at 49280", "tf.data.TFRecordDataset(file)"),
         ("Invalid JPEG data, size 0", "tf.io.decode_image"),
     ],
 )
-def test_a_broken_file_can_be_compared_or_found(said: str, code: str):
-    told = raised("UnknownError", in_python(f"OSError: {said}"))
+def test_a_broken_file_can_be_found_or_skipped(said: str, code: str):
+    told = raised("DataLossError", in_graph(said))
 
     assert code in told.verdict.fixes[0].code
     assert "ignore_errors" in told.verdict.fixes[1].code
+
+
+def test_a_broken_file_that_is_named_can_be_compared():
+    said = "cannot identify image file '/data/a&b.png'"
+
+    told = raised("UnknownError", in_python(f"OSError: {said}"))
+
+    # The program's own code raised: a generator would be over by that.
+    (fix,) = told.verdict.fixes
+    assert fix.code == "ls -l '/data/a&b.png' && sha256sum '/data/a&b.png'"
+
+
+def test_a_record_that_the_program_itself_cannot_read():
+    told = raised("UnknownError", in_python("OSError: truncated record 70"))
+
+    (fix,) = told.verdict.fixes
+    assert fix.title == "Mend data.py:44, or the record it choked on"
+
+
+@pytest.mark.parametrize(
+    ("path", "below"),
+    [("/data/part-7.npy", False), ("shards/part-7.npy", True), ("p.npy", True)],
+)
+def test_a_file_that_is_missing_is_named_as_it_was_opened(path: str, below: bool):
+    said = f"FileNotFoundError: [Errno 2] No such file or directory: '{path}'"
+
+    told = raised("UnknownError", in_python(said))
+
+    assert told.verdict.place["path"] == path
+    assert told.headline == f"A file of the data is missing at step 1,234: {path}"
+    (fix,) = told.verdict.fixes
+    assert fix.code == f"namei -l {path}"
+    assert ("in which the program was started" in fix.why) == below
 
 
 def test_only_a_tf_data_pipeline_can_skip_what_is_broken():

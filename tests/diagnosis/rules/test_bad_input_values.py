@@ -1,6 +1,9 @@
 """NaN in the data is told from NaN that the training made itself."""
 
+import dataclasses
 import math
+
+import pytest
 
 from tb_health_plugin.diagnosis.rules.bad_input_values import RULE
 from tb_health_plugin.diagnosis.verdict import Verdict
@@ -35,6 +38,34 @@ def test_a_nan_in_the_batch_of_the_first_bad_step():
         in verdict.evidence[0].text
     )
     assert {"nan_op", "callback_stop"} <= set(verdict.explains)
+
+
+@pytest.mark.parametrize(
+    ("settings", "code"),
+    [
+        (
+            {"data.kind": "tf.data"},
+            "dataset = dataset.unbatch().filter(\n"
+            '    lambda x, y: tf.reduce_all(tf.math.is_finite(x["income"]))).batch(32)',
+        ),
+        (
+            {"data.kind": "arrays"},
+            'good = np.isfinite(x["income"].reshape(len(x["income"]), -1))'
+            ".all(axis=1)\n"
+            "x = {name: one[good] for name, one in x.items()}\n"
+            "y = y[good]",
+        ),
+    ],
+)
+def test_one_of_several_inputs_by_name(settings, code):
+    (field, *_) = net.batch(44, x=BAD_X).fields
+    named = dataclasses.replace(field, name="income")
+    bad = net.bad_number(44, began_in="input", name="income", fields=(named,))
+
+    verdict = found(net.started(**settings), bad, *net.nan_epochs())
+
+    assert verdict is not None
+    assert verdict.fixes[0].code == code
 
 
 def test_infinite_targets():
