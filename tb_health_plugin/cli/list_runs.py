@@ -78,7 +78,9 @@ def show(told: Sequence[ToldRun], printed: Console) -> None:
         story, row = one.story, one.row
         line = Text(f"{one.run.name}: ")
         if story is not None:
-            line.append(story.headline, STYLES[story.severity])
+            # In a pipe there are no colours.
+            sign = "" if story.severity == "info" else f"[{story.severity}] "
+            line.append(f"{sign}{story.headline}", STYLES[story.severity])
         elif one.partial is not None:
             line.append(row["headline"], _style(one.partial.story))
         else:

@@ -4,10 +4,13 @@ import json
 import sys
 import textwrap
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
+
+from tb_health_plugin.events.attempt import is_remote
 
 # Read best at this width, however wide the terminal is.
 WIDEST = 100
@@ -53,3 +56,12 @@ def section(console: Console, title: str, items: Iterable[str]) -> None:
         console.print(Text(filled))
         if code:
             console.out(textwrap.indent(code, "      "), style="cyan", highlight=False)
+
+
+def called(run: str, logdir: Path | str | None = None) -> str:
+    """The name of a run; of one that fills its log directory, that of the directory."""
+    if run != ".":
+        return run
+    if logdir is None or is_remote(logdir):
+        return "this run"
+    return Path(logdir).absolute().name

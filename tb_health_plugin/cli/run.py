@@ -6,6 +6,7 @@ ends in the same way. It never imports TensorFlow.
 
 import argparse
 import contextlib
+import importlib
 import os
 import resource
 import select
@@ -282,6 +283,11 @@ def _attempts_of(logdir: Path, pid: int) -> Iterator[Path]:
 def _tell_a_bad_end(attempt: Attempt, logdir: str, ended: "os.waitid_result") -> None:
     if _is_told(attempt) or attempt.last(facts.RunEnded) is not None:
         story = tell(attempt, life_of(attempt, time.time()))
+        if story.severity == "info" and attempt.all(facts.FirstBadNumber):
+            # It looks well to whoever started it, and is worth nothing. All rules take
+            # a while to load, which every other program is spared.
+            engine = importlib.import_module("tb_health_plugin.diagnosis.engine")
+            story = engine.judge(attempt, life_of(attempt, time.time()))
         if story.severity == "info":
             return
         headline = story.headline

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from tb_health_plugin.cli.arguments import add_run
 from tb_health_plugin.cli.lanes import draw_lanes
-from tb_health_plugin.cli.printing import STYLES, console, section
+from tb_health_plugin.cli.printing import STYLES, called, console, section
 from tb_health_plugin.cli.waiting import waiting
 from tb_health_plugin.diagnosing import latest_story
 from tb_health_plugin.diagnosis.quantities import duration
@@ -33,15 +33,17 @@ def _call(options: argparse.Namespace) -> int:
     with waiting(f"Reading {options.logdir}") as tick:
         library = open_library(options.logdir, tick)
         history, story = latest_story(library, options.run)
-    show(history, story, console())
+    show(history, story, console(), called(history.run, options.logdir))
     return int(story.severity != "info")
 
 
-def show(history: RunHistory, story: Story, console: Console) -> None:
+def show(
+    history: RunHistory, story: Story, console: Console, name: str | None = None
+) -> None:
     """Prints the run for people."""
     attempt = history.latest
     assert attempt is not None
-    for line in head(history, story):
+    for line in head(history, story, name):
         console.print(line)
     console.print()
     lanes = list(draw_lanes(history, console))
@@ -52,13 +54,17 @@ def show(history: RunHistory, story: Story, console: Console) -> None:
     section(console, "What happened", _incidents(attempt))
 
 
-def head(history: RunHistory, story: Story) -> list[Text]:
+def head(history: RunHistory, story: Story, name: str | None = None) -> list[Text]:
     """The run's name, how far it came, and what is said of it."""
     attempt = history.latest
     assert attempt is not None
-    name = "this run" if history.run == "." else history.run
     lasted = (attempt.last_seen_at or 0.0) - (attempt.started_at or 0.0)
-    parts = [name, story.chip, f"step {attempt.last_step:,}", duration(lasted)]
+    parts = [
+        name or called(history.run),
+        story.chip,
+        f"step {attempt.last_step:,}",
+        duration(lasted),
+    ]
     if len(history.starts) > 1:
         parts.append(f"attempt {len(history.starts):,}")
     return [

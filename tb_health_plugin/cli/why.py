@@ -9,7 +9,14 @@ from rich.console import Console
 from rich.text import Text
 
 from tb_health_plugin.cli.arguments import add_run
-from tb_health_plugin.cli.printing import STYLES, WIDEST, console, print_json, section
+from tb_health_plugin.cli.printing import (
+    STYLES,
+    WIDEST,
+    called,
+    console,
+    print_json,
+    section,
+)
 from tb_health_plugin.cli.waiting import waiting
 from tb_health_plugin.diagnosing import answer_in
 from tb_health_plugin.diagnosis.as_json import (
@@ -73,16 +80,15 @@ def why(logdir: Path | str, run: str | None, *, as_json: bool, rules: str = "") 
     if as_json:
         print_json(answer)
     else:
-        show(answer, console())
+        show(answer, console(), called(answer["run"], logdir))
     return answer["verdict"]["severity"] != "info"
 
 
-def show(answer: Answer, console: Console) -> None:
+def show(answer: Answer, console: Console, name: str | None = None) -> None:
     """Prints an answer for people."""
     console.width = min(console.width, WIDEST)
     verdict = answer["verdict"]
-    name = "this run" if answer["run"] == "." else answer["run"]
-    told = f"{name} · {answer['chip']}"
+    told = f"{name or called(answer['run'])} · {answer['chip']}"
     if answer["partial"]:
         told += " · partial: from its scalars alone"
     console.print(Text(told, style="dim"))

@@ -138,7 +138,9 @@ def _killed(
             "machine had room, so it was in another container."
         )
     else:
-        because = "The kernel counted no kill for memory, so memory was not the reason."
+        because = (
+            "The kernel counted no kill for memory, so that was hardly the reason."
+        )
     return ended(
         "died",
         at,

@@ -103,7 +103,8 @@ def gradients_not_measured(case: Case) -> NotMeasured:
     return NotMeasured(
         what=_GRADIENTS,
         why="no step of this training was looked at closely",
-        enable="Train with HealthCallback, or for your own loop within tb-health run.",
+        enable="Train longer than a few seconds, with HealthCallback or within "
+        "tb_health_plugin.watch(...).",
     )
 
 

@@ -217,8 +217,9 @@ def _without_training(seen: facts.ProcessEnded | None) -> Story:
             severity="warning",
             headline=f"The program ended{_with(status)} before a training began",
         )
+    # One that was only asked for its --help ended as it should.
     return Story(
-        state="unknown",
+        state="unknown" if status is None else "finished",
         chip="No training",
         severity="info",
         headline="The program ended without a training",

@@ -61,15 +61,38 @@ def loss_profiles(attempt: Attempt) -> Table:
             continue
         began = epoch.wall_time if epoch.started_at is None else epoch.started_at
         through = (np.arange(parts) + 0.5) / parts
+        losses = list(epoch.loss_profile)
+        lost = _lost_at(attempt, epoch)
+        if lost is not None:
+            # The parts are those before it; from there on there was nothing else.
+            until, bad = lost
+            through = np.concatenate([through * until, [until, 1.0]])
+            losses += [bad, bad]
         table.append(
             {
                 TIME: began + through * (epoch.wall_time - began),
                 "step": epoch.first_step
                 + through * (epoch.last_step - epoch.first_step),
-                "loss": list(epoch.loss_profile),
+                "loss": losses,
             }
         )
     return table
+
+
+def _lost_at(attempt: Attempt, epoch: facts.EpochEnded) -> tuple[float, float] | None:
+    """Through which share of a loop's epoch its loss was lost for good, and as what.
+
+    A loop keeps its losses as they are, so that its profile has finite ones alone.
+    """
+    loss = epoch.metrics.get("loss", 0.0)
+    first, last = epoch.first_step or 0, epoch.last_step or 0
+    if np.isfinite(loss) or not np.isfinite(epoch.loss_profile).all():
+        return None
+    for one in attempt.all(facts.FirstBadNumber):
+        step = -1 if one.bad_step is None else one.bad_step
+        if one.training == epoch.training and first <= step < last:
+            return (step - first) / (last - first), loss
+    return None
 
 
 def _between_trainings(attempt: Attempt, time: Array) -> NDArray[np.bool_]:

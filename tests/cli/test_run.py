@@ -128,6 +128,39 @@ class TestTheLastParagraph:
 
         assert self.told(write_attempt, capsys, end) == ""
 
+    def test_a_good_end_of_a_training_that_is_worth_nothing(
+        self, write_attempt, capsys
+    ):
+        nan = float("nan")
+        epochs = [
+            facts.EpochEnded(
+                wall_time=3.0 + n,
+                step=100 * (n + 1),
+                training=0,
+                epoch=n,
+                first_step=100 * n,
+                last_step=100 * (n + 1),
+                metrics={"loss": nan},
+                loss_profile=(nan, nan),
+            )
+            for n in range(3)
+        ]
+        said = self.told(
+            write_attempt,
+            capsys,
+            facts.TrainingStarted(wall_time=2.0, training=0, planned_epochs=3),
+            facts.FirstBadNumber(
+                wall_time=2.5, step=7, training=0, seen_in="loss", bad_step=7
+            ),
+            *epochs,
+            facts.TrainingEnded(
+                wall_time=7.0, step=300, training=0, epochs_done=3, reason="returned"
+            ),
+            facts.RunEnded(wall_time=8.0, step=300, reason="finished", last_step=300),
+        )
+
+        assert "NaN" in said.partition("What led to it")[0]
+
     @pytest.mark.parametrize(
         ("code", "words"),
         [

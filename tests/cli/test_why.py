@@ -46,6 +46,17 @@ def test_a_run_that_was_killed(logs: Path, write_attempt, capsys, monkeypatch):
     assert all(len(line) <= 80 for line in said.splitlines())
 
 
+@pytest.mark.parametrize("command", ["why", "show"])
+def test_the_directory_of_one_run_gives_it_a_name(
+    logs: Path, write_attempt, capsys, command: str
+):
+    write_attempt("dead", told=[START, BEGUN, KILLED])
+
+    main([command, str(logs / "dead")])
+
+    assert capsys.readouterr().out.startswith("dead · Killed")
+
+
 def test_an_end_that_is_about_to_be_written_is_waited_for(
     logs: Path, write_attempt, capsys
 ):

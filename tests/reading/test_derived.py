@@ -4,7 +4,7 @@ import math
 
 from tb_health_plugin.events import facts
 from tb_health_plugin.events.columns import NOT_MEASURED
-from tb_health_plugin.reading.derived import inspections, rates
+from tb_health_plugin.reading.derived import inspections, loss_profiles, rates
 from tb_health_plugin.reading.run_history import Attempt
 from tb_health_plugin.reading.table import measured
 
@@ -114,3 +114,37 @@ def test_looks_at_single_steps_are_rows_in_their_order():
     assert known(table, "gradient_norm") == [0.5, math.inf]
     assert table.column("step").tolist() == [10.0, 30.0, 40.0]
     assert len(inspections(Attempt("empty"))) == 0
+
+
+class TestLossProfiles:
+    def loop(self, loss: float, profile: tuple[float, ...]) -> Attempt:
+        made = Attempt("a")
+        made.add(
+            facts.EpochEnded(
+                wall_time=100.0,
+                started_at=0.0,
+                training=0,
+                first_step=0,
+                last_step=100,
+                metrics={"loss": loss},
+                loss_profile=profile,
+            )
+        )
+        made.add(facts.FirstBadNumber(wall_time=5.0, training=0, bad_step=4))
+        return made
+
+    def test_parts_are_spread_over_the_epoch(self):
+        table = loss_profiles(self.loop(1.0, (3.0, 2.0)))
+
+        assert table.column("step").tolist() == [25.0, 75.0]
+
+    def test_parts_of_a_loop_that_was_lost_lie_before_that(self):
+        table = loss_profiles(self.loop(math.inf, (3.0, 2.0)))
+
+        assert table.column("step").tolist() == [1.0, 3.0, 4.0, 100.0]
+        assert table.column("loss").tolist() == [3.0, 2.0, math.inf, math.inf]
+
+    def test_a_profile_that_has_the_lost_parts_stays_as_it_is(self):
+        table = loss_profiles(self.loop(math.nan, (3.0, math.nan)))
+
+        assert table.column("step").tolist() == [25.0, 75.0]

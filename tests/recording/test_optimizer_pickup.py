@@ -11,12 +11,13 @@ from tb_health_plugin.events import facts
 keras = pytest.importorskip("keras")
 tf = pytest.importorskip("tensorflow")
 
-from tb_health_plugin.recording import optimizer_pickup  # noqa: E402
+from tb_health_plugin.recording import optimizer_pickup, process_end  # noqa: E402
 from tb_health_plugin.recording.keras_callback import HealthCallback  # noqa: E402
 from tb_health_plugin.recording.optimizer_pickup import (  # noqa: E402
     LoopPlace,
     OptimizerPickup,
 )
+from tb_health_plugin.recording.process_end import ProcessEnd  # noqa: E402
 
 X = np.ones((8, 4), "float32")
 STEPS = 7
@@ -88,6 +89,22 @@ def test_the_loss_of_an_eager_loop_is_what_its_gradients_are_of(attempt, pickup,
     assert list(epoch.loss_profile) == losses
     assert attempt.recorder.progress.loss == losses[-1]
     assert missing(told) == []
+
+
+def test_updates_that_were_made_count_when_the_program_fails_after_them(
+    attempt, pickup, told
+):
+    _, step = trainer(keras.optimizers.SGD(0.01))
+    for _ in range(STEPS):
+        step()
+
+    end = ProcessEnd(
+        reason="exception", happened_at=1.0, exception="OSError", error_id=7
+    )
+    process_end._tell(end)
+
+    (ended,) = (one for one in told if isinstance(one, facts.TrainingEnded))
+    assert (ended.reason, ended.last_step) == ("raised", STEPS)
 
 
 @pytest.mark.parametrize(

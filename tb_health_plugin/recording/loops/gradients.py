@@ -5,6 +5,7 @@ In eager loops they are numbers, and each step's can be looked at. Inside a
 which variables get a gradient at all.
 """
 
+import functools
 import math
 import sys
 import time
@@ -28,6 +29,7 @@ from tb_health_plugin.recording.loops.numbers import (
     norm,
     to_array,
 )
+from tb_health_plugin.recording.loops.quick_guard import guarded
 from tb_health_plugin.recording.loops.weights import Weights, path_of
 
 WHAT = "gradients"
@@ -76,6 +78,8 @@ class Gradients:
 
     Attributes:
         calls: Eager calls of each optimizer.
+        done: How many of those have come back.
+        guard: Keeps faults of ours away from the loop.
         traced: Calls of each while a function was traced.
         close: The next gradients are to be looked at closely.
         step: What was seen since `take`; None if nothing was.
@@ -91,9 +95,11 @@ class Gradients:
         applied: Callable[[int], None],
     ) -> None:
         self.calls = [0] * len(optimizers)
+        self.done = [0] * len(optimizers)
         self.traced = [0] * len(optimizers)
         self.close = False
         self.step: StepGradients | None = None
+        self.guard = fit.guard
         self._fit = fit
         self._weights = weights
         self._applied = applied
@@ -115,6 +121,7 @@ class Gradients:
     def follow(self, optimizer: Any) -> None:
         """One more optimizer, while the loop runs."""
         self.calls.append(0)
+        self.done.append(0)
         self.traced.append(0)
         around = _Apply(self, len(self.calls) - 1, optimizer)
         self._around.append(around)
@@ -173,6 +180,10 @@ class Gradients:
                 self._applied(max(self.calls))
                 self._eager(optimizer, *given)
         return args, kwargs
+
+    def came_back(self, number: int) -> None:
+        """An `apply` has done its work, or was traced."""
+        self.done[number] = self.calls[number]
 
     def _trace(
         self, number: int, optimizer: Any, gradients: list[Any], variables: list[Any]
@@ -244,11 +255,17 @@ class _Apply(Around):
         tf: Any = sys.modules["tensorflow"]
         self._number = number
         # Only what is ours: what it calls stays with autograph.
-        self._saw = tf.autograph.experimental.do_not_convert(gradients.saw)
+        untouched = tf.autograph.experimental.do_not_convert
+        self._saw = untouched(gradients.saw)
+        self._came_back = untouched(
+            functools.partial(guarded, gradients.guard, WHAT, gradients.came_back)
+        )
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
         args, kwargs = self._saw(self._number, self._holder, args, kwargs)
-        return self._inner(*args, **kwargs)
+        result = self._inner(*args, **kwargs)
+        self._came_back(self._number)
+        return result
 
 
 def _add(step: StepGradients, place: int | None, value: float, name: str) -> None:

@@ -408,8 +408,11 @@ class Loop:
     def _last_words(self, *, is_complete: bool) -> None:
         self._catch_up()
         self._read_late()
-        if is_complete and not self._is_told:
-            counted = max(self._gradients.calls, default=0) or self.batches.seen
+        if not self._is_told:
+            # An update that came back is a step, whatever struck afterwards.
+            counted = max(self._gradients.done, default=0)
+            if is_complete:
+                counted = counted or self.batches.seen
             if counted > self._done:
                 self._finish(self._loss)
         if self._done and not self._epochs_done:

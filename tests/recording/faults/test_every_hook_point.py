@@ -1,5 +1,6 @@
 """A fault of ours at any place inside a training never reaches the training."""
 
+import importlib
 import itertools
 import threading
 from pathlib import Path
@@ -83,6 +84,18 @@ def test_every_hook_point_is_known_and_guarded():
     assert by <= files
 
 
+# Where the guard for each step is used by its name.
+QUICKLY_GUARDED = (
+    "batches",
+    "eager_losses",
+    "gradients",
+    "loop",
+    "plain_data",
+    "tapes",
+    "watch",
+)
+
+
 @pytest.fixture(scope="module")
 def training():
     """What each scenario returns when nothing fails, and the places it passes by."""
@@ -92,17 +105,12 @@ def training():
 
 class Training:
     def __init__(self) -> None:
-        from tb_health_plugin.recording.loops import (
-            batches,
-            eager_losses,
-            loop,
-            plain_data,
-            tapes,
-            watch,
-        )
         from tests.recording.faults import sabotage, scenarios
 
-        self._modules = [batches, eager_losses, loop, plain_data, tapes, watch]
+        loops = "tb_health_plugin.recording.loops"
+        self._modules = [
+            importlib.import_module(f"{loops}.{name}") for name in QUICKLY_GUARDED
+        ]
         self._sabotaged = sabotage.sabotaged
         self._forget_models = scenarios.forget_models
         self._scenarios = scenarios.SCENARIOS
