@@ -139,7 +139,9 @@ def _summary(main: Compared, others: list[Compared], comparison: Comparison) -> 
     elif others and not main.from_start and all(_later(one, main) for one in others):
         sentences.append("Everything else that differs starts later.")
     elif not others:
-        sentences.append("No other signal differs.")
+        missing = any(one.kind == "missing" for one in comparison.compared)
+        of = " that could be compared" if missing else ""
+        sentences.append(f"No other signal{of} differs.")
     if main.ends is not None:
         until = place_words(main.ends, comparison)
         sentences.append(f"It is over at {until}.")

@@ -283,9 +283,13 @@ def test_with_several_steps_per_execution_it_is_said_what_is_not_known(monkeypat
 
     bad = bad_number(model, *data(x=0.0))
 
-    # On a slow machine every step is looked into, and the step is found.
-    assert BAD <= bad.bad_step <= BAD + 4
-    assert bad.exact or "single steps" in bad.how
+    # On a slow machine every step is looked into, and the step is found. Else one of
+    # those that ran together is told; which one depends on the version of Keras.
+    if bad.exact:
+        assert bad.bad_step == BAD
+    else:
+        assert bad.bad_step // 5 == BAD // 5
+        assert "single steps" in bad.how
 
 
 def test_a_step_of_the_programs_own_is_searched_too():
