@@ -89,6 +89,7 @@ def _where(one: Judged) -> Iterator[str]:
     said = one.answer
     began = said["started_at"]
     facts = {
+        "program": one.program or "not recorded",
         "step": f"{said['step']:,}",
         "attempts": f"{said['attempts']:,}",
         "started": _date(began) if began else "not recorded",

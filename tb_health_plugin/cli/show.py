@@ -1,6 +1,7 @@
 """`tb-health show`: a run as lines of bars in the terminal."""
 
 import argparse
+from collections.abc import Iterator
 from typing import Any
 
 from rich.console import Console
@@ -16,6 +17,7 @@ from tb_health_plugin.diagnosis.verdict import Story
 from tb_health_plugin.reading.opening import open_library
 from tb_health_plugin.reading.run_history import Attempt, RunHistory
 from tb_health_plugin.server.incidents import incidents
+from tb_health_plugin.server.payloads import IncidentPayload
 
 # More marks than this are a page of their own: the tab has it.
 MOST_INCIDENTS = 8
@@ -73,9 +75,24 @@ def head(history: RunHistory, story: Story, name: str | None = None) -> list[Tex
     ]
 
 
+def _headed(one: IncidentPayload) -> str:
+    return f"step {one['step']:,}: {one['message']}"
+
+
+def _stacks(one: IncidentPayload) -> Iterator[str]:
+    """Where in the program each thread stood, outermost call first."""
+    for thread in one["threads"]:
+        own = [frame for frame in thread["frames"] if not frame["library"]]
+        if own:
+            who = "the thread that trains" if thread["trains"] else "another thread"
+            yield f"{who}:"
+        for frame in own:
+            yield f"  {frame['file']}:{frame['line']} in {frame['function']}"
+
+
 def _incidents(attempt: Attempt) -> list[str]:
     found = incidents([attempt])
-    shown = [f"step {one['step']:,}: {one['message']}" for one in found]
+    shown = ["\n".join([_headed(one), *_stacks(one)]) for one in found]
     more = len(shown) - MOST_INCIDENTS
     if more > 0:
         shown = [f"{more:,} earlier", *shown[more:]]

@@ -15,8 +15,8 @@ CHIPS = {
 FIXES = {
     "data": Fix(
         title="Find what should make the next batch",
-        why="The loop waits for data. The stacks below show the threads and processes "
-        "that make it, and the line each of them stands at.",
+        why="The loop waits for data. The stacks, in the tab or by tb-health show, are "
+        "those of the threads and processes that make it.",
     ),
     "callback": Fix(
         title="Give what the callback waits for a time limit",
@@ -25,8 +25,8 @@ FIXES = {
     ),
     "lock": Fix(
         title="Take locks with a time limit, and always in the same order",
-        why="The thread that trains waits for a lock. The stacks below show who may "
-        "hold it.",
+        why="The thread that trains waits for a lock. The stacks, in the tab or by "
+        "tb-health show, tell who may hold it.",
         code="lock.acquire(timeout=60)",
     ),
     "disk": Fix(

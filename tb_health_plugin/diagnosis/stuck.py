@@ -218,11 +218,10 @@ def _verdict(attempt: Attempt, stall: facts.Stalled, headline: str) -> Verdict:
 def _evidence(
     stall: facts.Stalled, frame: Frame | None, at: Moment, seen: Cause
 ) -> tuple[Evidence, ...]:
-    silence = f"Nothing went on for {durations.words(stall.silent_seconds or 0)}"
+    silence = f"It was noticed after {durations.words(stall.silent_seconds or 0)}"
     if stall.usual_seconds:
-        silence += (
-            f"; in this run it usually takes {durations.precise(stall.usual_seconds)}"
-        )
+        usual = durations.precise(stall.usual_seconds)
+        silence += f" in which nothing went on; in this run it usually takes {usual}"
     found = [Evidence(text=f"{silence}.", at=at)]
     if stall.because and not seen.overrules and stall.because not in seen.because:
         found.append(Evidence(text=stall.because, at=at))

@@ -90,3 +90,18 @@ def test_leaving_the_watch_is_no_problem(logs: Path, write_attempt, monkeypatch)
     monkeypatch.setattr("tb_health_plugin.cli.watch.time.sleep", interrupt)
 
     assert main(["watch", str(logs)]) == HEALTHY
+
+
+def test_stacks_of_a_hang_are_shown_as_far_as_they_are_the_programs_own(capsys):
+    main(["show", str(Path(runs.__file__).parent / "input_hang")])
+
+    said = capsys.readouterr().out
+    assert (
+        """\
+      the thread that trains:
+        /project/train.py:47 in <module>
+        /project/train.py:40 in on_train_batch_end
+"""
+        in said
+    )
+    assert "/env/lib" not in said

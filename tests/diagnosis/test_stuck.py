@@ -141,7 +141,8 @@ class TestStuck:
         texts = [one.text for one in story(stalled()).verdict.evidence]
 
         assert texts[0] == (
-            "Nothing went on for 9 seconds; in this run it usually takes 120 ms."
+            "It was noticed after 9 seconds in which nothing went on; in this run it "
+            "usually takes 120 ms."
         )
         assert "Its processes used 1% of a core in that time." in texts
 
