@@ -71,7 +71,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(given)
     try:
         if options.command == "run":
-            return run.run(program, logdir=options.logdir, quiet=options.quiet)
+            return run.run(
+                program,
+                logdir=options.logdir,
+                quiet=options.quiet,
+                gradients=options.gradients,
+            )
         status: int = options.call(options)
         sys.stdout.flush()
         return status

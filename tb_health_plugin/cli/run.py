@@ -47,12 +47,12 @@ _LOOK_FOR_END_MILLISECONDS = 50
 _BOOT = (
     "import sys; "
     "getattr(sys.flags, 'safe_path', sys.flags.isolated) or sys.path.pop(0); "
-    "root, logdir, output, pid, *program = sys.argv[1:]; "
+    "root, logdir, output, pid, inside, *program = sys.argv[1:]; "
     "there = root in sys.path; "
     "there or sys.path.append(root); "
     "from tb_health_plugin.recording.launched import main; "
     "there or sys.path.remove(root); "
-    "main(logdir, output, int(pid), program)"
+    "main(logdir, output, int(pid), program, in_graphs=inside == 'inside')"
 )
 
 
@@ -79,7 +79,8 @@ def split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser(
         "run",
-        usage="tb-health run [--logdir DIR] [--quiet] (PROGRAM | -m MODULE) ...",
+        usage="tb-health run [--logdir DIR] [--gradients] [--quiet] "
+        "(PROGRAM | -m MODULE) ...",
         help="run a Python program and record it, without a change to it",
         description=(
             "Runs a Python program as `python PROGRAM ...` would. Every Keras fit() in "
@@ -91,11 +92,23 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         help="where to record (default: logs/PROGRAM-DATE-TIME)",
     )
     parser.add_argument(
+        "--gradients",
+        action="store_true",
+        help="measure loss and gradients inside of a tf.function of hand-written "
+        "loops, too: puts a few operations into it",
+    )
+    parser.add_argument(
         "--quiet", action="store_true", help="say nothing when the program ends badly"
     )
 
 
-def run(program: Sequence[str], *, logdir: str | None, quiet: bool) -> int:
+def run(
+    program: Sequence[str],
+    *,
+    logdir: str | None,
+    quiet: bool,
+    gradients: bool = False,
+) -> int:
     """Runs the program; returns its exit status, or ends by its signal.
 
     Raises:
@@ -105,7 +118,7 @@ def run(program: Sequence[str], *, logdir: str | None, quiet: bool) -> int:
     directory, shown = _make_logdir(logdir, name)
     copy = stderr_copy()
     relay = SignalRelay(copy.resize if copy else lambda: None)
-    pid = _start(program, directory, copy, relay)
+    pid = _start(program, directory, copy, relay, gradients=gradients)
     ended = _wait(pid, copy, relay)
     if copy is not None:
         copy.copy_the_rest()
@@ -170,7 +183,12 @@ def _make_logdir(given: str | None, name: str) -> tuple[Path, str]:
 
 
 def _start(
-    program: Sequence[str], logdir: Path, copy: StderrCopy | None, relay: SignalRelay
+    program: Sequence[str],
+    logdir: Path,
+    copy: StderrCopy | None,
+    relay: SignalRelay,
+    *,
+    gradients: bool,
 ) -> int:
     root = str(Path(tb_health_plugin.__file__).parent.parent)
     output = copy.tail.path if copy else ""
@@ -178,6 +196,7 @@ def _start(
         sys.executable,
         *_interpreter_options(),
         *("-c", _BOOT, root, str(logdir), output, str(os.getpid())),
+        "inside" if gradients else "",
         *program,
     ]
     actions = [(os.POSIX_SPAWN_DUP2, copy.program_end, 2)] if copy else []

@@ -24,15 +24,21 @@ _MODULE = "keras"
 _LOOPS = "tb_health_plugin.recording.optimizer_pickup"
 
 
-def pick_up_keras(attempt: Attempt, logdir: Path) -> None:
-    """Lets `attempt`, the one of `logdir`, record each `fit` from now on."""
+def pick_up_keras(attempt: Attempt, logdir: Path, *, in_graphs: bool = False) -> None:
+    """Lets `attempt`, the one of `logdir`, record each `fit` from now on.
+
+    Args:
+        attempt: What records.
+        logdir: Where.
+        in_graphs: Measure inside of a `tf.function` of hand-written loops, too.
+    """
 
     def imported() -> None:
         loops: Any = None
         with attempt.guard.protect("training loops"):
             # Imports Keras, so it must not happen before the program does so.
             module = importlib.import_module(_LOOPS)
-            loops = module.OptimizerPickup(attempt)
+            loops = module.OptimizerPickup(attempt, in_graphs=in_graphs)
             loops.wrap()
         with attempt.guard.protect(_WHAT):
             _wrap_fit(attempt, logdir, loops)

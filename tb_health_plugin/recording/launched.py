@@ -36,14 +36,19 @@ _OURS = f"{Path(__file__).parent}{os.sep}"
 
 
 def main(
-    logdir: str, kept_output: str, launcher_pid: int, program: Sequence[str]
+    logdir: str,
+    kept_output: str,
+    launcher_pid: int,
+    program: Sequence[str],
+    *,
+    in_graphs: bool = False,
 ) -> None:
     """Records into `logdir` and runs `program`: `["train.py", …]` or `["-m", …]`."""
     _die_with(launcher_pid)
     module = program[0] == "-m"
     sys.argv = list(program[1:] if module else program)
     sys.orig_argv = [*sys.orig_argv[: sys.orig_argv.index("-c")], *program]
-    _start_recording(Path(os.path.abspath(logdir)), kept_output)
+    _start_recording(Path(os.path.abspath(logdir)), kept_output, in_graphs=in_graphs)
     # The main module of before must live on: its code is still running.
     before, sys.modules["__main__"] = sys.modules["__main__"], _new_main()
     try:
@@ -63,12 +68,12 @@ def main(
         del before
 
 
-def _start_recording(logdir: Path, kept_output: str) -> None:
+def _start_recording(logdir: Path, kept_output: str, *, in_graphs: bool) -> None:
     try:
         this_process.started_by_launcher(kept_output)
         attempt = attempt_for(logdir)
         attempt.recorder.wait_until_watched(_WATCHED_WITHIN_SECONDS)
-        keras_pickup.pick_up_keras(attempt, logdir)
+        keras_pickup.pick_up_keras(attempt, logdir, in_graphs=in_graphs)
     except Exception as error:  # noqa: BLE001 - the program runs without a recording
         warn("anything", f"{type(error).__name__}: {error}")
 

@@ -4,7 +4,7 @@ An optimizer of Keras that is called outside of `fit` trains something. Calls in
 loops are counted as they come, and their loss is what the gradients are taken of. A
 `tf.function` calls its optimizer only while it is traced; but Keras itself counts
 updates in `optimizer.iterations`, which is read from time to time, in a thread of ours.
-No operation is added to any graph.
+No operation is added to any graph, unless somebody asks for what is inside of it.
 """
 
 import atexit
@@ -26,7 +26,10 @@ from tb_health_plugin.writing.phases import Phase
 WHAT = "training loops"
 _NO_LOSS = "the loss of a hand-written loop"
 _NOTHING_INSIDE = "loss and gradients of a hand-written loop inside of tf.function"
-_WHY_NOT = "the program does not hand them over; tb_health_plugin.watch records them"
+_WHY_NOT = (
+    "the program does not hand them over; tb_health_plugin.watch or tb-health run "
+    "--gradients records them"
+)
 # After so many steps it is clear whether their loss is seen.
 _STEPS_TO_SEE = 2
 # A few reads of one number per second cost nothing, and a kill hides at most this.
@@ -45,10 +48,12 @@ class OptimizerPickup:
 
     Args:
         attempt: Where it is recorded.
+        in_graphs: Measure loss and gradients inside of `tf.function`, too.
     """
 
-    def __init__(self, attempt: Attempt) -> None:
+    def __init__(self, attempt: Attempt, *, in_graphs: bool = False) -> None:
         self._attempt = attempt
+        self._in_graphs = in_graphs
         self._lock = threading.RLock()
         self._loop: Loop | None = None
         self._optimizers: dict[int, Any] = {}
@@ -134,7 +139,7 @@ class OptimizerPickup:
             models=[],
             optimizers=[(_name(one), one) for one in self._optimizers.values()],
             planned_steps=None,
-            in_graphs=False,
+            in_graphs=self._in_graphs,
             tapes=self._tapes,
         )
         loop.count_again = self._count

@@ -132,6 +132,29 @@ def test_a_loss_that_cannot_be_known_is_said_to_be_missing(
     assert missing(told) == what
 
 
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_who_asks_for_it_has_loss_and_gradients_of_a_function(
+    attempt, told, jit_compile
+):
+    pickup = OptimizerPickup(attempt, in_graphs=True)
+    pickup.wrap()
+    model, step = trainer(keras.optimizers.SGD(0.01))
+    function = tf.function(step, jit_compile=jit_compile)
+    for _ in range(STEPS):
+        loss = float(function())
+    pickup._process_ends()
+    del keras.optimizers.Optimizer.apply
+
+    (epoch,) = (one for one in told if isinstance(one, facts.EpochEnded))
+    look = next(one for one in told if isinstance(one, facts.Inspected))
+    assert epoch.metrics["loss"] == pytest.approx(loss)
+    assert attempt.recorder.progress.loss == pytest.approx(loss)
+    assert look.has_gradient == (1.0, 1.0)
+    assert look.gradient_norm == pytest.approx(np.hypot(*look.gradient_norms))
+    assert len(look.weight_norms) == len(model.weights)
+    assert missing(told) == []
+
+
 def missing(told: list[facts.Fact]) -> list[str]:
     return [one.what for one in told if isinstance(one, facts.RecordingStopped)]
 
@@ -156,7 +179,10 @@ def test_what_fit_does_is_not_counted_twice(attempt, pickup, told, tmp_path: Pat
     assert [one.last_step for one in ended] == [1, 3, 5]
 
 
-def test_the_same_weights_come_out_as_without_us(attempt, tmp_path: Path):
+@pytest.mark.parametrize("in_graphs", [False, True])
+def test_the_same_weights_come_out_as_without_us(
+    attempt, tmp_path: Path, in_graphs: bool
+):
     def trained():
         model, step = trainer(keras.optimizers.Adam())
         function = tf.function(step)
@@ -165,7 +191,7 @@ def test_the_same_weights_come_out_as_without_us(attempt, tmp_path: Path):
         return [weight.tobytes() for weight in model.get_weights()]
 
     bare = trained()
-    pickup = OptimizerPickup(attempt)
+    pickup = OptimizerPickup(attempt, in_graphs=in_graphs)
     pickup.wrap()
     watched = trained()
     pickup._process_ends()

@@ -122,7 +122,7 @@ def _was_zero(training: Training) -> bool:
 def _zero(case: Case, training: Training, learned: Learning) -> Verdict:
     given = training.number("optimizer.learning_rate") or 0.0
     names = (training.setting("callbacks") or "").split(", ")
-    scheduler = next((name for name in names if "Schedul" in name), None)
+    scheduler = next((name for name in names if "Schedule" in name), None)
     looks = [i for i in training.inspections if i.learning_rate is not None]
     evidence = []
     if training.epochs:

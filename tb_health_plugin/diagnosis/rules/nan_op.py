@@ -58,6 +58,8 @@ def judge(case: Case) -> Verdict | None:
         headline = f"A batch on another scale made the first {first}{step}"
     elif not _is_located(bad):
         headline = f"The loss became {bad.word}{step}, after normal losses"
+        if not _has_normal(bad):
+            headline = f"The loss was {bad.word} when it was first seen{step}"
         if bad.is_hidden:
             headline = f"Weights are {bad.word}{step}, and the loss does not show it"
         if half:
@@ -118,9 +120,21 @@ def _confidence(bad: BadNumber, half: bool) -> Confidence:
     return "proven" if bad.fact.exact else "likely"
 
 
+def _has_normal(bad: BadNumber) -> bool:
+    """A loss before it is known."""
+    looks = [i.loss for i in bad.training.inspections if i.loss is not None]
+    parts = [loss for e in bad.training.epochs for loss in e.loss_profile]
+    return any(map(math.isfinite, (*bad.fact.losses_before, *looks, *parts)))
+
+
 def _because(bad: BadNumber) -> str:
     if bad.fact.how:
         return f"{bad.fact.how[0].upper()}{bad.fact.how[1:].rstrip('.')}."
+    if not _is_located(bad) and not _has_normal(bad):
+        return (
+            "No loss was seen before, nor a bad number in the data; the step itself "
+            "could not be looked at."
+        )
     if not _is_located(bad):
         return (
             "The loss was normal before and no bad number was seen in the data; the "

@@ -66,7 +66,9 @@ def judge(case: Case) -> Verdict | NotMeasured | None:
 def _matters(
     training: Training, use: TimeUse, name: str, seconds: float, least: float
 ) -> bool:
-    if use.steps < FEWEST_STEPS or use.share(seconds) < least:
+    # Stretches that a damaged record has lost had other steps, and none of this.
+    known = min(1.0, use.steps / training.steps) if training.steps else 1.0
+    if use.steps < FEWEST_STEPS or known * use.share(seconds) < least:
         return False
     # What is not known of a save speaks for it: it may be this callback's, and long.
     saves = [s for s in training.saves if s.callback in (name, None, "")]

@@ -73,6 +73,8 @@ class Gradients:
         weights: The variables that gradients belong to.
         optimizers: The optimizers.
         in_graphs: Measure inside of `tf.function`, too.
+        traced_loss: Tells the loss of the step that is being traced; None if that is
+            told by the program.
         applied: Told whenever an eager `apply` begins, with the number of calls of
             the optimizer that was called most.
 
@@ -92,6 +94,7 @@ class Gradients:
         optimizers: Sequence[Any],
         *,
         in_graphs: bool,
+        traced_loss: Callable[[], Any],
         applied: Callable[[int], None],
     ) -> None:
         self.calls = [0] * len(optimizers)
@@ -106,6 +109,7 @@ class Gradients:
         # By id: places change when models make more variables.
         self._connected: dict[int, bool] = {}
         self._graph_norms = GraphNorms() if in_graphs else None
+        self._traced_loss = traced_loss
         self._checks = Budget(CHECK_SHARE, free_seconds=FREE_CHECK_SECONDS)
         self._around = [
             _Apply(self, number, one)
@@ -153,6 +157,15 @@ class Gradients:
         if self._graph_norms is not None:
             self._graph_norms.clear()
 
+    def inside(self) -> tuple[float | None, StepGradients]:
+        """The newest loss and gradients that functions left, whichever step it was."""
+        seen = StepGradients()
+        if self._graph_norms is None:
+            return None, seen
+        for variable, value in self._graph_norms.read():
+            _add(seen, self._weights.place(variable), value, path_of(variable))
+        return self._graph_norms.loss(), seen
+
     def take(self, *, look_ends: bool) -> StepGradients:
         """What was seen since the last call."""
         taken, self.step = self.step, None
@@ -193,7 +206,10 @@ class Gradients:
             self._fit.spent.traces = (self._fit.spent.traces or 0) + 1
         placed = self._note_connections(gradients, variables)
         if self._graph_norms is not None and not _has_strategy():
-            self._graph_norms.add(placed, scale_of(optimizer))
+            scale = scale_of(optimizer)
+            # A scaled one overflows now and then, and means nothing.
+            loss = self._traced_loss() if scale is None else None
+            self._graph_norms.add(placed, scale, loss)
 
     def _eager(
         self, optimizer: Any, gradients: list[Any], variables: list[Any]

@@ -1,9 +1,10 @@
-"""Norms of gradients out of a `tf.function`: a few small operations put into its graph.
+"""Gradients and losses out of a `tf.function`: a few small operations in its graph.
 
 They stay in the functions that were traced meanwhile, which cannot go into a SavedModel
 then. So this is for those who ask for it.
 """
 
+import math
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -15,17 +16,24 @@ _NOTHING = -1.0
 
 
 class GraphNorms:
-    """One variable per traced `apply`, which holds a norm per gradient."""
+    """One variable per traced `apply`, which holds a norm per gradient.
+
+    Another one holds the loss that they are taken of, where nobody else tells it.
+    """
 
     def __init__(self) -> None:
         self._kept: list[tuple[list[Any], Any]] = []
+        self._losses: list[Any] = []
 
-    def add(self, placed: Sequence[tuple[int | None, Any, Any]], scale: Any) -> None:
+    def add(
+        self, placed: Sequence[tuple[int | None, Any, Any]], scale: Any, loss: Any
+    ) -> None:
         """Called while tracing; adds the operations.
 
         Args:
             placed: Place of a variable, its gradient, and the variable.
             scale: What gradients are multiplied with; None if nothing.
+            loss: The loss, a tensor of the same graph; None if it is not wanted.
         """
         import tensorflow as tf  # noqa: PLC0415 - loops may run without it
 
@@ -37,17 +45,26 @@ class GraphNorms:
         norms = tf.sqrt(2.0 * halves)
         if scale is not None:
             norms = norms / tf.cast(tf.convert_to_tensor(scale), tf.float32)
-        variable = _outside(
-            lambda: tf.Variable(
-                tf.fill([len(placed)], _NOTHING), trainable=False, name="health"
-            )
-        )
+        variable = _kept_outside(len(placed), _NOTHING)
         variable.assign(norms)
         self._kept.append(([one for _, _, one in placed], variable))
+        if loss is not None and loss.graph is norms.graph:
+            kept = _kept_outside(1, math.nan)
+            mean = tf.reduce_mean(tf.cast(loss, tf.float32))
+            # Whether it was written at all, too: a loss may be any number.
+            seen = _kept_outside(1, 0.0)
+            kept.assign(tf.reshape(mean, [1]))
+            seen.assign([1.0])
+            self._losses.append((seen, kept))
 
     def clear(self) -> None:
         for trained, norms in self._kept:
             norms.assign(np.full(len(trained), _NOTHING, np.float32))
+
+    def loss(self) -> float | None:
+        """The loss of the newest step; None if no step left one, or several did."""
+        losses = [kept for seen, kept in self._losses if np.asarray(seen)[0]]
+        return float(np.asarray(losses[0])[0]) if len(losses) == 1 else None
 
     def read(self) -> list[tuple[Any, float]]:
         """Each variable whose gradient was measured since `clear`, with the norm."""
@@ -57,6 +74,14 @@ class GraphNorms:
                 if value != _NOTHING:
                     found.append((variable, float(value)))
         return found
+
+
+def _kept_outside(size: int, value: float) -> Any:
+    import tensorflow as tf  # noqa: PLC0415 - loops may run without it
+
+    return _outside(
+        lambda: tf.Variable(tf.fill([size], value), trainable=False, name="health")
+    )
 
 
 def _outside(make: Any) -> Any:

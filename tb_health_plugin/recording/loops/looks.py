@@ -10,7 +10,7 @@ import numpy as np
 
 from tb_health_plugin.events import facts
 from tb_health_plugin.recording.fitting.fit import Fit
-from tb_health_plugin.recording.loops.budget import LookSchedule
+from tb_health_plugin.recording.loops.budget import LEAST_SECONDS, LookSchedule
 from tb_health_plugin.recording.loops.gradients import Gradients, StepGradients
 from tb_health_plugin.recording.loops.numbers import Array
 from tb_health_plugin.recording.loops.weights import Weights
@@ -22,6 +22,8 @@ PATIENCE_STEPS = 64
 # By then every optimizer of a loop had its turn, and a variable that none of them was
 # given is not one that comes later.
 SETTLED_AFTER_STEPS = 3
+# What functions leave is read after so much more of the time so far.
+INSIDE_SHARE = 0.5
 
 
 @dataclass(slots=True)
@@ -46,6 +48,7 @@ class Looks:
         self._optimizers = optimizers
         self._schedule = LookSchedule()
         self._before: _Before | None = None
+        self._inside_at = 0.0
         self._first_norms: dict[int, float] = {}
 
     def is_due(self, step: int, now: float) -> bool:
@@ -70,6 +73,33 @@ class Looks:
             return False
         waits_for_update = self._gradients.come_eagerly and self._gradients.step is None
         return not waits_for_update or step - self._before.since_step > PATIENCE_STEPS
+
+    def inside(self, step: int, loss: float | None, gradients: StepGradients) -> None:
+        """Records what a function left of a step about which nobody tells anything.
+
+        What the step changed is not known: nobody saw the weights before it.
+        """
+        now = time.perf_counter()
+        budget = self._schedule.budget
+        if now < self._inside_at or not budget.allows(now):
+            return
+        self._inside_at = now + min(LEAST_SECONDS, INSIDE_SHARE * budget.age(now))
+        self._weights.refresh()
+        self._fit.recorder.record(
+            facts.Inspected(
+                wall_time=time.time(),
+                step=step,
+                training=self._fit.training,
+                loss=loss,
+                gradient_norm=gradients.norm,
+                learning_rate=learning_rate(self._optimizers),
+                has_gradient=self._connections(step),
+                gradient_norms=self._in_order(gradients.norms),
+                weight_norms=tuple(self._weights.norms()),
+                seconds=time.perf_counter() - now,
+            )
+        )
+        self._pay(now)
 
     def after(self, step: int, loss: float | None, gradients: StepGradients) -> None:
         """The step with this number in the attempt has ended: records what was seen."""

@@ -89,13 +89,19 @@ class Loop:
         with self._guard.protect(_WEIGHTS):
             self._weights = Weights(models)
         plain = [one for _, one in optimizers]
+        self._tapes = tapes or Tapes(attempt.guard)
         self._gradients = Gradients(
-            fit, self._weights, plain, in_graphs=in_graphs, applied=self._applied
+            fit,
+            self._weights,
+            plain,
+            in_graphs=in_graphs,
+            # A loop that we began by ourselves hands over no loss.
+            traced_loss=self._tapes.take_traced if tapes else _nothing,
+            applied=self._applied,
         )
         self._looks = Looks(fit, self._weights, self._gradients, plain)
         self._bad_numbers = BadNumbers(fit, self._weights)
         self._plain = PlainSteps(self._add_losses)
-        self._tapes = tapes or Tapes(attempt.guard)
         self._epoch = Epoch(fit, attempt.recorder.progress.step)
         self._time_spent = TimeSpent(fit)
         self._own_parts: list[Part] = [self._time_spent, self._gradients]
@@ -179,8 +185,20 @@ class Loop:
         progress = self._recorder.progress
         progress.step += max(0, done - self._done)
         self._done = max(self._done, done)
+        guarded(self._guard, looks.WHAT, self._look_inside)
         self._recorder.enter(self._phase())
         self._time_spent.tick()
+
+    def _look_inside(self) -> None:
+        """Reads what functions left of the step that has ended just now."""
+        loss, gradients = self._gradients.inside()
+        step = self._recorder.progress.step
+        if loss is not None:
+            self.has_loss = True
+            self._recorder.progress.loss = loss
+            self._epoch.add(step - 1, loss)
+        if gradients.norms:
+            self._looks.inside(step - 1, loss, gradients)
 
     def paused(self, phase: Phase) -> None:
         """No step came for a while."""

@@ -40,6 +40,7 @@ class Tapes:
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
         self._loss: Any = None
+        self._traced: Any = None
         self.stretched: str | None = None
         self.keeps_losses = True
 
@@ -62,12 +63,15 @@ class Tapes:
             if not _tapes:
                 _take_away(_tape())
 
-    def saw(self, target: Any) -> None:
+    def saw(self, target: Any, sources: Any) -> None:
         """A gradient of `target` is taken in a graph."""
         with self._guard.protect(WHAT):
             # Several losses, or none of one tensor: nothing is said of those.
             if hasattr(target, "op"):
                 self.stretched = self.stretched or stretched_in(target)
+        with self._guard.protect(LOSS):
+            is_loss = _is_one_loss(target) and _are_variables(sources)
+            self._traced = target if is_loss else self._traced
 
     def saw_eager(self, target: Any, sources: Any) -> None:
         """A gradient of `target` is taken now."""
@@ -77,6 +81,11 @@ class Tapes:
     def take_loss(self) -> Any:
         """The last loss that was kept; None if there was none since the last call."""
         taken, self._loss = self._loss, None
+        return taken if self.keeps_losses else None
+
+    def take_traced(self) -> Any:
+        """The same for a loss in a graph that is being traced."""
+        taken, self._traced = self._traced, None
         return taken if self.keeps_losses else None
 
     def _keep(self, target: Any, sources: Any) -> None:
@@ -165,11 +174,11 @@ def _put(tape: Any) -> None:
     tf: Any = sys.modules["tensorflow"]
 
     def gradient(self: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
+        sources = args[0] if args else kwargs.get("sources")
         if inside_function():
             for one in _tapes:
-                one.saw(target)
+                one.saw(target, sources)
         else:
-            sources = args[0] if args else kwargs.get("sources")
             for one in _tapes:
                 one.saw_eager(target, sources)
         return inner(self, target, *args, **kwargs)

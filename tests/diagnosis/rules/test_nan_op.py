@@ -76,6 +76,16 @@ def test_a_loss_that_only_the_epochs_show():
     assert verdict.cause_at.epoch == 3
 
 
+def test_a_loss_that_was_never_seen_as_a_number():
+    ended = net.epochs([math.nan] * 3)
+
+    verdict = found(net.started(loss="my_loss"), *ended)
+
+    assert verdict is not None
+    assert verdict.headline.startswith("The loss was NaN when it was first seen")
+    assert "normal" not in verdict.because
+
+
 def test_gradients_that_rise_towards_a_pole_are_no_blow_up():
     bad = net.bad_number(
         44, began_in="gradient", gradient_norms_before=(1.0, 1.0, 90.0, 4e4)

@@ -15,7 +15,9 @@ from tests.diagnosis.rules.histories import (
 )
 
 
-def run(callbacks, *, seconds=10.0, steps=100, saves=(), count=3, settings=None):
+def run(
+    callbacks, *, seconds=10.0, steps=100, saves=(), count=3, known=None, settings=None
+):
     spent = {
         "seconds": seconds,
         "steps": steps,
@@ -26,7 +28,7 @@ def run(callbacks, *, seconds=10.0, steps=100, saves=(), count=3, settings=None)
         RULE,
         training_started(settings=settings),
         *epochs([seconds] * count, steps),
-        *time_spent([spent] * count),
+        *time_spent([spent] * (known or count)),
         *saves,
         training_ended(seconds * count, steps * count, epochs=count),
     )
@@ -88,6 +90,10 @@ class TestSlow:
 
 
 class TestHealthy:
+    def test_most_of_the_stretches_that_a_damaged_record_has_left(self):
+        assert run({"Save": 6.0}, count=4, known=4) is not None
+        assert run({"Save": 6.0}, count=4, known=1) is None
+
     def test_a_tenth_of_the_time(self):
         assert run({"Plots": 1.0}) is None
 
