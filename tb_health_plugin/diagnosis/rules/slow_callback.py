@@ -27,6 +27,7 @@ from tb_health_plugin.diagnosis.verdict import (
     NotMeasured,
     Verdict,
 )
+from tb_health_plugin.events import facts
 
 # More than all else together.
 WARNING_SHARE = Option(
@@ -106,12 +107,12 @@ def _verdict(
     unseen = name in SAVERS and not saves
     because = "Each call of it was timed."
     if unseen:
-        because += " How often it saved is not recorded."
+        because += " How often it saved is not known."
     return Verdict(
         id="slow_callback",
         detail=name,
         severity="warning",
-        confidence="likely" if unseen else "proven",
+        confidence="proven" if _is_sure(training, name, saves, seconds) else "likely",
         headline=f"The callback {name} took {use.share(seconds):.0%} of the time",
         because=because,
         cause_at=at,
@@ -121,6 +122,23 @@ def _verdict(
         fixes=_fixes(name, use, seconds, steps_apart),
         chip="Slow callback",
     )
+
+
+def _is_sure(
+    training: Training, name: str, saves: list[facts.Saved], seconds: float
+) -> bool:
+    """What it did is known, not only how long it took.
+
+    Once per epoch is how one should save, and a record may have lost saves or epochs.
+    """
+    if not saves:
+        return name not in SAVERS
+    saved = sum(s.seconds or 0.0 for s in saves)
+    planned = training.started.planned_epochs
+    if saved <= 0.5 * seconds or planned is None:
+        return False
+    is_rare = len(saves) <= RARE_SAVES_PER_EPOCH * planned + 1
+    return not is_rare or saved / len(saves) >= LEAST_SECONDS_PER_RARE_SAVE
 
 
 def _every(steps: int | None) -> str:

@@ -80,7 +80,7 @@ class TestSlow:
 
         assert isinstance(found, Verdict)
         assert found.confidence == "likely"
-        assert "How often it saved is not recorded." in found.because
+        assert "How often it saved is not known." in found.because
 
     def test_the_slowest_is_named(self):
         found = run({"Fast": 1.0, "Slow": 7.0})
