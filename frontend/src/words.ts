@@ -175,7 +175,7 @@ export function attemptsWords(count: number): string {
 
 export function rowsShown(shown: number, total: number): string {
   return shown === total
-    ? `${counted(total, "row")}: every sample in sight.`
+    ? `${counted(total, "row")}: all in sight.`
     : `${integer(shown)} of ${counted(total, "row")} in sight, evenly spread. The CSV under Export has all.`;
 }
 

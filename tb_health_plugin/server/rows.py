@@ -151,10 +151,13 @@ def _planned_steps(attempt: Attempt) -> int | None:
 def _epoch_now(attempt: Attempt) -> int | None:
     epochs = attempt.samples.column("epoch")
     known = epochs[measured(epochs)]
-    if len(known):
-        return int(known[-1]) + 1
     ended = attempt.last(facts.EpochEnded)
-    return ended.epoch + 1 if ended and ended.epoch is not None else None
+    of_ended = ended.epoch + 1 if ended and ended.epoch is not None else None
+    # A loop of the program's own is in its next epoch once it has told that one ended.
+    is_at_its_end = ended is not None and ended.last_step == attempt.last_step
+    if len(known) and not (is_at_its_end and attempt.last(facts.TrainingEnded)):
+        return int(known[-1]) + 1
+    return of_ended
 
 
 def _highest(table: Table, column: str) -> float | None:
