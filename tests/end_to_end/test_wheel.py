@@ -122,7 +122,7 @@ def test_the_command_lists_every_run_and_says_that_one_is_bad(
     assert status == 1
     finished, killed = printed.splitlines()
     assert finished == "finished: Finished as planned at step 200"
-    assert killed == "killed: Killed from outside (SIGKILL) at step 80"
+    assert killed == "killed: [critical] Killed from outside (SIGKILL) at step 80"
 
 
 def test_the_command_is_content_when_all_runs_are_well(
