@@ -109,6 +109,8 @@ def _ended(training: Training, logdir: Path, output: Path, began: float) -> Reco
             printed = output.read_text(errors="replace")
             raise DidNotTrain(f"{error}. It printed:\n{printed[-4_000:]}") from error
         recorded = Recorded(training, answer, time.monotonic() - began)
-        if recorded.right or time.monotonic() > until:
+        # A hang has its right name before its end is written, and another sentence.
+        is_over = answer["state"] not in ("running", "stuck")
+        if (recorded.right and is_over) or time.monotonic() > until:
             return recorded
         time.sleep(0.2)
