@@ -39,7 +39,8 @@ def verdict(
     """Says which ones, and that they want another `compile`."""
     layers = list(dict.fromkeys(one.variable.layer or "" for one in behind))
     trainable = sum(one.trainable is not False for one in training.started.variables)
-    largest = max(max(inspections.known(one.gradients)) for one in behind)
+    norms = [norm for one in behind for norm in inspections.known(one.gradients)]
+    largest = max(norms, default=0.0)
     return Verdict(
         id="weights_not_updated",
         detail="not_compiled",

@@ -235,7 +235,8 @@ def _kernel_sizes(training: Training) -> list[float]:
         for variable, norm in pairs
         if variable.trainable is not False
         and variable.name.endswith("kernel")
-        and variable.size
+        and variable.size is not None
+        and variable.size > 0
         and math.isfinite(norm)
     ]
 

@@ -25,6 +25,15 @@ def found(*told: facts.Fact) -> Verdict | None:
     return outcome
 
 
+def test_a_step_of_ones_own_may_give_gradients_at_other_times():
+    own = net.started(train_step="custom")
+
+    verdict = found(own, *CUT, WARNED, *net.epochs(net.LEARNS))
+
+    assert verdict is not None
+    assert verdict.confidence == "likely"
+
+
 def test_a_cut_in_the_middle():
     verdict = found(net.started(), *CUT, WARNED, *net.epochs(net.LEARNS))
 

@@ -1,5 +1,7 @@
 """A penalty is too strong if nothing is learned under it; others stay."""
 
+import dataclasses
+
 import pytest
 
 from tb_health_plugin.diagnosis.rules import not_learning
@@ -64,6 +66,18 @@ def test_a_penalty_that_crushed_the_weights():
     assert "from 4 to 0.001" in verdict.evidence[0].text
     assert verdict.place == {"layer": "hidden"}
     assert "not_learning" in verdict.explains
+
+
+def test_a_size_that_cannot_be_fails_nothing():
+    told = training(
+        **THREE,
+        hidden=[hidden(kernel_regularizer="L2(l2=0.05)")],
+        metrics=CHANCE,
+        variables=(dataclasses.replace(KERNEL, size=-5),),
+        looks=[{"weight_norms": (4.0,)}, {"weight_norms": (0.001,)}],
+    )
+
+    pressure(told)
 
 
 def test_one_look_at_the_end_is_enough_where_nothing_is_left():

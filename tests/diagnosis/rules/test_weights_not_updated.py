@@ -56,6 +56,13 @@ def test_one_look_tells_what_became_trainable_after_compile():
     )
 
 
+def test_gradients_of_which_none_is_a_number_fail_nothing():
+    nan = float("nan")
+    told = net.look(40, updates=[0.0, 0.004, 0.004], gradients=[nan, 0.5, 0.5])
+
+    found(net.started(), told, *net.epochs(net.LEARNS))
+
+
 def test_some_have_gradients_and_never_change():
     told = net.looks(updates=[0.0, 0.004, 0.004])
 
