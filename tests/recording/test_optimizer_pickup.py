@@ -155,6 +155,31 @@ def test_who_asks_for_it_has_loss_and_gradients_of_a_function(
     assert missing(told) == []
 
 
+def test_a_function_that_is_traced_for_two_shapes_counts_once(attempt, told):
+    pickup = OptimizerPickup(attempt, in_graphs=True)
+    pickup.wrap()
+    optimizer = keras.optimizers.SGD(0.01)
+    model, _ = trainer(optimizer)
+
+    @tf.function
+    def step(x):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(x) ** 2)
+        weights = model.trainable_variables
+        optimizer.apply(tape.gradient(loss, weights), weights)
+        return loss
+
+    for _ in range(STEPS):
+        step(X)
+        loss = float(step(X[:5]))
+    pickup._process_ends()
+    del keras.optimizers.Optimizer.apply
+
+    look = next(one for one in told if isinstance(one, facts.Inspected))
+    assert look.gradient_norm == pytest.approx(np.hypot(*look.gradient_norms))
+    assert attempt.recorder.progress.loss == pytest.approx(loss)
+
+
 def missing(told: list[facts.Fact]) -> list[str]:
     return [one.what for one in told if isinstance(one, facts.RecordingStopped)]
 

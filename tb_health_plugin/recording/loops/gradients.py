@@ -158,13 +158,17 @@ class Gradients:
             self._graph_norms.clear()
 
     def inside(self) -> tuple[float | None, StepGradients]:
-        """The newest loss and gradients that functions left, whichever step it was."""
+        """Loss and gradients that functions left since the last call."""
         seen = StepGradients()
         if self._graph_norms is None:
             return None, seen
         for variable, value in self._graph_norms.read():
             _add(seen, self._weights.place(variable), value, path_of(variable))
-        return self._graph_norms.loss(), seen
+        # Each variable once, also where a function was traced for several shapes.
+        seen.squares = sum(norm * norm for norm in seen.norms.values())
+        loss = self._graph_norms.loss()
+        self._graph_norms.clear()
+        return loss, seen
 
     def take(self, *, look_ends: bool) -> StepGradients:
         """What was seen since the last call."""

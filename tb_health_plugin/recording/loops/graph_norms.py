@@ -60,11 +60,16 @@ class GraphNorms:
     def clear(self) -> None:
         for trained, norms in self._kept:
             norms.assign(np.full(len(trained), _NOTHING, np.float32))
+        for seen, _ in self._losses:
+            seen.assign(np.zeros(1, np.float32))
 
     def loss(self) -> float | None:
-        """The loss of the newest step; None if no step left one, or several did."""
+        """A loss that a step left since `clear`; None if none did.
+
+        A function that was traced again, for batches of another shape, has two.
+        """
         losses = [kept for seen, kept in self._losses if np.asarray(seen)[0]]
-        return float(np.asarray(losses[0])[0]) if len(losses) == 1 else None
+        return float(np.asarray(losses[-1])[0]) if losses else None
 
     def read(self) -> list[tuple[Any, float]]:
         """Each variable whose gradient was measured since `clear`, with the norm."""

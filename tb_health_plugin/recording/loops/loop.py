@@ -193,7 +193,8 @@ class Loop:
         """Reads what functions left of the step that has ended just now."""
         loss, gradients = self._gradients.inside()
         step = self._recorder.progress.step
-        if loss is not None:
+        # Of several models, one number would mix the losses.
+        if loss is not None and len(self._optimizers) == 1:
             self.has_loss = True
             self._recorder.progress.loss = loss
             self._epoch.add(step - 1, loss)
