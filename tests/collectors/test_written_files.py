@@ -16,6 +16,8 @@ SHARED = Path("/dev/shm")
 def elsewhere(tmp_path: Path):
     """A file on another file system than the log; gone afterwards."""
     if not SHARED.is_dir() or SHARED.stat().st_dev == tmp_path.stat().st_dev:
+        # Without rights to mount one, memory is the only other place on most machines;
+        # demo/causes/events_lost.py mounts one and fills it.
         pytest.skip("there is no second file system to write to")
     path = SHARED / f"training-health-{os.getpid()}"
     path.write_text("x")

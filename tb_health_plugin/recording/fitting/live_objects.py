@@ -2,13 +2,19 @@
 
 Python's garbage collector knows all of them. To ask it stops the program for some
 milliseconds, so it is asked as often as a thousandth of the time allows.
+
+Nobody may hold a tuple that another thread is still filling: Python cannot give it its
+size then, and that thread fails. So while all objects are held no thread may run.
 """
 
+import contextlib
 import gc
 import sys
 import time
 from collections import Counter, deque
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain, compress
 from typing import Any
 
 EVERY_SECONDS = 30.0
@@ -17,9 +23,11 @@ SHARE = 0.001
 AT_MOST_SECONDS = 0.25
 # So many more tensors than ever before, and it is asked who holds them.
 MANY_MORE = 500
-# What a program collects things in; held by the attribute or name of somebody.
-_CONTAINERS = (list, dict, set, deque, tuple)
+# What a program collects things in; held by the attribute or name of somebody. Tuples
+# cannot grow, and must not be held.
+_CONTAINERS = frozenset((list, dict, set, deque))
 _LONGEST_NAME = 80
+_OLD = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,26 +61,66 @@ class LiveObjects:
         return counted
 
     def _count(self) -> Counted:
-        objects = gc.get_objects()
+        types = _types_of_all()
         tf: Any = sys.modules.get("tensorflow")
         if tf is None:
-            return Counted(len(objects))
-        kinds = Counter(map(type, objects))
+            return Counted(len(types))
+        kinds = Counter(types)
         tensors = sum(n for kind, n in kinds.items() if issubclass(kind, tf.Tensor))
         variables = sum(n for kind, n in kinds.items() if issubclass(kind, tf.Variable))
-        return Counted(
-            len(objects), tensors, variables, self._kept_by(objects, tensors, tf.Tensor)
-        )
+        kept_by = self._kept_by(tensors, tf.Tensor)
+        return Counted(len(types), tensors, variables, kept_by)
 
-    def _kept_by(self, objects: list[Any], tensors: int, kind: type) -> str | None:
+    def _kept_by(self, tensors: int, kind: type) -> str | None:
         """Asked when tensors became many more, and again when twice as many more."""
         if self._fewest is None or tensors < self._fewest:
             self._fewest = tensors
         more = tensors - self._fewest
         if more < max(MANY_MORE, 2 * self._told):
             return None
-        self._told = more
-        return holder_of(objects, kind, at_least=more // 2)
+        found = holder_of(_containers(), kind, at_least=more // 2)
+        # Else it is too young, and is asked for again.
+        self._told = more if found else self._told
+        return found
+
+
+def _types_of_all() -> list[type]:
+    """The type of every object."""
+    with _without_collections():
+        # One call into C: the list of objects is made, gone through and dropped in it.
+        return list(map(type, _all_objects(None)))
+
+
+def _containers() -> list[Any]:
+    """Containers that survived collections, as what is kept for long does.
+
+    A tuple that is being filled is younger, unless that takes very long.
+    """
+    with _without_collections():
+        # One call again, and no name for its parts: they would keep their list.
+        return list(
+            compress(
+                _all_objects(_OLD),
+                map(_CONTAINERS.__contains__, map(type, _all_objects(_OLD))),
+            )
+        )
+
+
+def _all_objects(generation: int | None) -> Iterator[Any]:
+    """Asks the collector only when the first one is fetched."""
+    return chain.from_iterable(map(gc.get_objects, (generation,)))
+
+
+@contextlib.contextmanager
+def _without_collections() -> Iterator[None]:
+    """A collection may run code of the program."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def holder_of(objects: list[Any], kind: type, *, at_least: int) -> str | None:

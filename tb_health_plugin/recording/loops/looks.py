@@ -85,20 +85,8 @@ class Looks:
             return
         self._inside_at = now + min(LEAST_SECONDS, INSIDE_SHARE * budget.age(now))
         self._weights.refresh()
-        self._fit.recorder.record(
-            facts.Inspected(
-                wall_time=time.time(),
-                step=step,
-                training=self._fit.training,
-                loss=loss,
-                gradient_norm=gradients.norm,
-                learning_rate=learning_rate(self._optimizers),
-                has_gradient=self._connections(step),
-                gradient_norms=self._in_order(gradients.norms),
-                weight_norms=tuple(self._weights.norms()),
-                seconds=time.perf_counter() - now,
-            )
-        )
+        norms = {"weight_norms": tuple(self._weights.norms())}
+        self._record(step, loss, gradients, since_step=step, began=now, **norms)
         self._pay(now)
 
     def after(self, step: int, loss: float | None, gradients: StepGradients) -> None:
@@ -115,6 +103,21 @@ class Looks:
             every = zip(self._weights.variables, before.norms, strict=True)
             for variable, value in every:
                 self._first_norms.setdefault(id(variable), value)
+        began = now - before.seconds
+        since = before.since_step
+        self._record(step, loss, gradients, since_step=since, began=began, **told)
+        self._pay(now)
+
+    def _record(
+        self,
+        step: int,
+        loss: float | None,
+        gradients: StepGradients,
+        *,
+        since_step: int,
+        began: float,
+        **told: Any,
+    ) -> None:
         self._fit.recorder.record(
             facts.Inspected(
                 wall_time=time.time(),
@@ -123,15 +126,14 @@ class Looks:
                 loss=loss,
                 gradient_norm=gradients.norm,
                 learning_rate=learning_rate(self._optimizers),
-                has_gradient=self._connections(before.since_step),
+                has_gradient=self._connections(since_step),
                 gradient_norms=self._in_order(gradients.norms),
                 gradient_nonfinite=self._in_order(gradients.nonfinite),
                 gradient_zero_fractions=self._in_order(gradients.zero_fractions),
-                seconds=before.seconds + time.perf_counter() - now,
+                seconds=time.perf_counter() - began,
                 **told,
             )
         )
-        self._pay(now)
 
     def _connections(self, step: int) -> tuple[float, ...]:
         """Per variable: 1 if it gets a gradient, 0 if not, NaN if that is unknown."""
